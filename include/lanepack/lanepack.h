@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * lanepack: decompositions of batches of matrices. The C interface.
+ *
+ * Conventions
+ * - Every struct starts with struct_size = sizeof(struct), so that a later library can read an
+ *   earlier caller's struct.
+ * - Sizes and strides are int64_t and count elements, not bytes. Strides may be zero or negative for
+ *   inputs. Outputs must not overlap any other argument.
+ * - A function returns a lanepack_status. When it is not LANEPACK_STATUS_OK nothing has been written
+ *   and lanepack_last_error() gives the text of this thread's last error. A bad matrix is not an
+ *   error: it gets NaN in its own outputs and a positive entry in `info`.
+ * - No function throws, prints, or keeps a pointer after it has returned. All may be called from
+ *   several threads at once.
+ */
+#ifndef LANEPACK_LANEPACK_H_
+#define LANEPACK_LANEPACK_H_
+
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define LANEPACK_API __attribute__((visibility("default")))
+#else
+#define LANEPACK_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Raised whenever a struct or the meaning of a field changes in a way that an old caller would see. */
+#define LANEPACK_ABI_VERSION 1
+
+typedef enum lanepack_status {
+  LANEPACK_STATUS_OK = 0,
+  LANEPACK_STATUS_INVALID_ARGUMENT = 1, /* what was passed is wrong; the text says what is wanted */
+  LANEPACK_STATUS_UNSUPPORTED = 2,      /* right, but this library has nothing that serves it */
+  LANEPACK_STATUS_OUT_OF_MEMORY = 3,
+  LANEPACK_STATUS_WORKSPACE_TOO_SMALL = 4,
+  LANEPACK_STATUS_INTERNAL = 5
+} lanepack_status;
+
+typedef enum lanepack_dtype {
+  LANEPACK_DTYPE_F32 = 0,
+  LANEPACK_DTYPE_F64 = 1,
+  LANEPACK_DTYPE_C64 = 2, /* pairs of float: real, imaginary */
+  LANEPACK_DTYPE_C128 = 3 /* pairs of double */
+} lanepack_dtype;
+
+typedef enum lanepack_device {
+  LANEPACK_DEVICE_CPU = 0,
+  LANEPACK_DEVICE_CUDA = 1,
+  LANEPACK_DEVICE_METAL = 2
+} lanepack_device;
+
+typedef enum lanepack_routing {
+  /* may look at the batch count, and use all threads inside one large matrix */
+  LANEPACK_ROUTING_FASTEST = 0,
+  /* a matrix gives the same bits alone, in any batch, at any position, stride and thread count */
+  LANEPACK_ROUTING_INVARIANT = 1
+} lanepack_routing;
+
+typedef enum lanepack_operation {
+  LANEPACK_OPERATION_QR = 0,
+  LANEPACK_OPERATION_EIGH = 1,     /* with vectors */
+  LANEPACK_OPERATION_EIGVALSH = 2, /* lanepack_eigh with v.data null */
+  LANEPACK_OPERATION_SVD = 3,      /* with vectors */
+  LANEPACK_OPERATION_SVDVALS = 4   /* lanepack_svd with u.data and vh.data null */
+} lanepack_operation;
+
+/* Bits of `flags`. One that an operation does not list is an error. */
+#define LANEPACK_FLAG_UPPER 1u  /* eigh: read the upper triangle (default: the lower) */
+#define LANEPACK_FLAG_JACOBI 2u /* svd: one-sided Jacobi, high relative accuracy, at every size */
+
+/* `info` of a matrix: 0 right; 1..n as LAPACK's routine of that operation; or one of these. */
+#define LANEPACK_INFO_NOT_FINITE 2147483647     /* the part that is read holds NaN or Inf */
+#define LANEPACK_INFO_NO_CONVERGENCE 2147483646 /* the iteration met its bound */
+
+/* A batch of matrices: element (i, j) of matrix b is at data[b * batch_stride + i * row_stride +
+ * j * col_stride], counted in elements of the dtype. A vector per matrix has cols = 1. */
+typedef struct lanepack_batch {
+  void* data;
+  int64_t rows;
+  int64_t cols;
+  int64_t batch;
+  int64_t row_stride;
+  int64_t col_stride;
+  int64_t batch_stride;
+} lanepack_batch;
+
+/* The fields that every operation takes, first in its struct. */
+typedef struct lanepack_call {
+  int64_t struct_size;  /* of the whole struct that starts with this one */
+  int32_t dtype;        /* lanepack_dtype of the matrices; values are of its real type */
+  int32_t device;       /* lanepack_device */
+  int32_t device_index; /* which of them; 0 for the CPU */
+  int32_t threads;      /* CPU threads that may be used, this one included; 0: all cores */
+  int32_t routing;      /* lanepack_routing */
+  uint32_t flags;       /* LANEPACK_FLAG_* */
+  void* stream;         /* CUstream; null for the CPU */
+  void* workspace;      /* device memory of workspace_bytes; may be null where none is needed */
+  int64_t workspace_bytes;
+  int32_t* info; /* (batch,) on the device, or null */
+} lanepack_call;
+
+/* A = Q R by Householder reflectors (LAPACK geqrf, orgqr). R's diagonal is real, its sign opposite
+ * to the real part of the pivot column's head. With k = min(m, n):
+ *   q (batch, m, k), r (batch, k, n)   reduced
+ *   q (batch, m, m), r (batch, m, n)   complete
+ *   q.data null,     r (batch, k, n)   R alone
+ * Below R's diagonal stand exact zeros. flags: none. */
+typedef struct lanepack_qr_args {
+  lanepack_call call;
+  lanepack_batch a; /* (batch, m, n), only read */
+  lanepack_batch q;
+  lanepack_batch r;
+} lanepack_qr_args;
+
+/* A = V diag(w) V^H for symmetric or Hermitian A (LAPACK syevd, heevd). One triangle is read (the
+ * lower, or with LANEPACK_FLAG_UPPER the upper), and of a complex diagonal only the real part.
+ * w ascends. v.data null: eigenvalues alone. */
+typedef struct lanepack_eigh_args {
+  lanepack_call call;
+  lanepack_batch a; /* (batch, n, n), only read */
+  lanepack_batch w; /* (batch, n, 1), of the real type */
+  lanepack_batch v; /* (batch, n, n), eigenvectors in columns */
+} lanepack_eigh_args;
+
+/* A = U diag(s) V^H (LAPACK gesdd). s descends and is >= 0. With k = min(m, n):
+ *   u (batch, m, k), vh (batch, k, n)   thin
+ *   u (batch, m, m), vh (batch, n, n)   full
+ *   both null                           singular values alone
+ * flags: LANEPACK_FLAG_JACOBI (LAPACK gesvj; Drmac and Veselic 2008). */
+typedef struct lanepack_svd_args {
+  lanepack_call call;
+  lanepack_batch a; /* (batch, m, n), only read */
+  lanepack_batch u;
+  lanepack_batch s; /* (batch, k, 1), of the real type */
+  lanepack_batch vh;
+} lanepack_svd_args;
+
+/* Runs the operation. On the CPU it returns when the result is there. */
+LANEPACK_API int lanepack_qr(const lanepack_qr_args* args);
+LANEPACK_API int lanepack_eigh(const lanepack_eigh_args* args);
+LANEPACK_API int lanepack_svd(const lanepack_svd_args* args);
+
+/* Device memory that the same call would need, in bytes. Checks the arguments as the call itself
+ * does, but data pointers may be null as long as those of optional outputs tell whether they are
+ * wanted. The CPU needs none: its scratch belongs to the threads and grows once. */
+LANEPACK_API int lanepack_qr_workspace(const lanepack_qr_args* args, int64_t* bytes);
+LANEPACK_API int lanepack_eigh_workspace(const lanepack_eigh_args* args, int64_t* bytes);
+LANEPACK_API int lanepack_svd_workspace(const lanepack_svd_args* args, int64_t* bytes);
+
+/* A problem as the router sees it. */
+typedef struct lanepack_problem {
+  int64_t struct_size;
+  int32_t operation; /* lanepack_operation */
+  int32_t dtype;
+  int32_t device;
+  int32_t device_index;
+  int32_t threads; /* as in lanepack_call */
+  int32_t routing;
+  uint32_t flags;
+  int32_t full; /* qr: complete; svd: full matrices; otherwise 0 */
+  int64_t m;
+  int64_t n;
+  int64_t batch;
+} lanepack_problem;
+
+/* Writes the identifier of the algorithm that the problem would take, such as
+ * "eigh.tridiagonal_ql.lanes", with its terminating zero. Cut to `capacity` bytes. */
+LANEPACK_API int lanepack_route(const lanepack_problem* problem, char* identifier, int64_t capacity);
+
+/* The named thresholds of the routing policy of one operation family ("qr", "eigh", "svd") on one
+ * device. Names: lanes_max_n and its forms with a dtype suffix (_f64, _c64, _c128; no suffix:
+ * float32). A set takes effect at the next call. An unknown family or name is
+ * LANEPACK_STATUS_INVALID_ARGUMENT, and the text lists the names. */
+LANEPACK_API int lanepack_policy_set(const char* family, int32_t device, const char* name,
+                                     int64_t value);
+LANEPACK_API int lanepack_policy_get(const char* family, int32_t device, const char* name,
+                                     int64_t* value);
+/* Back to the built-in values. */
+LANEPACK_API int lanepack_policy_reset(const char* family, int32_t device);
+/* The names, separated by single spaces; lives as long as the library. */
+LANEPACK_API const char* lanepack_policy_names(const char* family);
+
+LANEPACK_API const char* lanepack_version(void); /* "0.1.0" */
+LANEPACK_API int32_t lanepack_abi_version(void); /* LANEPACK_ABI_VERSION */
+/* Text of the last error of this thread; "" if there was none. Valid until its next call. */
+LANEPACK_API const char* lanepack_last_error(void);
+/* "avx512", "avx2" or "baseline" (or "neon"): the instruction set that the lanes use. */
+LANEPACK_API const char* lanepack_cpu_target(void);
+/* The LAPACK found in this process, such as "libtorch_cpu.so (MKL)"; "" if there is none. */
+LANEPACK_API const char* lanepack_lapack_name(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LANEPACK_LANEPACK_H_ */

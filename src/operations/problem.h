@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is to be computed: one struct per operation, already checked, and the key the router sees.
+#ifndef LANEPACK_OPERATIONS_PROBLEM_H_
+#define LANEPACK_OPERATIONS_PROBLEM_H_
+
+#include "core/types.h"
+
+namespace lanepack {
+
+enum class Operation : int32_t { kQr = 0, kEigh = 1, kEigvalsh = 2, kSvd = 3, kSvdvals = 4 };
+enum class Routing : int32_t { kFastest = 0, kInvariant = 1 };
+
+// What the router and a backend's supports() look at.
+struct ProblemKey {
+  Operation operation;
+  Dtype dtype;
+  int32_t device = 0;
+  int32_t threads = 1;  // resolved: at least 1
+  Routing routing = Routing::kFastest;
+  bool upper = false;   // eigh
+  bool jacobi = false;  // svd
+  bool full = false;    // qr: complete; svd: full matrices
+  bool want_q = true;   // qr: false for R alone
+  int64_t m = 0, n = 0, batch = 0;
+};
+
+struct QrProblem {
+  ProblemKey key;
+  MatrixBatch a;  // (batch, m, n)
+  MatrixBatch q;  // (batch, m, k) or (batch, m, m); data null: not wanted
+  MatrixBatch r;  // (batch, k, n) or (batch, m, n)
+  int32_t* info = nullptr;
+};
+
+struct EighProblem {
+  ProblemKey key;
+  MatrixBatch a;  // (batch, n, n)
+  MatrixBatch w;  // (batch, n, 1), real
+  MatrixBatch v;  // (batch, n, n); data null: not wanted
+  int32_t* info = nullptr;
+};
+
+struct SvdProblem {
+  ProblemKey key;
+  MatrixBatch a;   // (batch, m, n)
+  MatrixBatch u;   // (batch, m, k) or (batch, m, m); data null: not wanted
+  MatrixBatch s;   // (batch, k, 1), real
+  MatrixBatch vh;  // (batch, k, n) or (batch, n, n)
+  int32_t* info = nullptr;
+};
+
+}  // namespace lanepack
+
+#endif  // LANEPACK_OPERATIONS_PROBLEM_H_
