@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of the CPU lanes in the table of algorithms.
+#include "backends/backend.h"
+#include "backends/cpu/lanes.h"
+
+namespace lanepack {
+namespace {
+
+bool any_size(const ProblemKey& key) { return key.device == 0; }
+
+// One entry per dtype, in the order of Dtype.
+using RunEigh = Status (*)(const EighProblem&);
+Status run_eigh(const EighProblem& problem) {
+  static constexpr RunEigh kRun[] = {lanes_eigh_f32, lanes_eigh_f64, lanes_eigh_c64,
+                                     lanes_eigh_c128};
+  return kRun[static_cast<int>(problem.key.dtype)](problem);
+}
+
+constexpr Algorithm kAlgorithms[] = {
+    {"eigh.tridiagonal_ql.lanes", Operation::kEigh, any_size, nullptr, run_eigh, nullptr},
+};
+
+}  // namespace
+
+AlgorithmList cpu_algorithms() {
+  return {kAlgorithms, sizeof(kAlgorithms) / sizeof(kAlgorithms[0])};
+}
+
+}  // namespace lanepack

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lane operations, one per dtype: each picks the instruction set and runs the whole batch.
+#ifndef LANEPACK_BACKENDS_CPU_LANES_H_
+#define LANEPACK_BACKENDS_CPU_LANES_H_
+
+#include "operations/problem.h"
+
+namespace lanepack {
+
+Status lanes_eigh_f32(const EighProblem& problem);
+Status lanes_eigh_f64(const EighProblem& problem);
+Status lanes_eigh_c64(const EighProblem& problem);
+Status lanes_eigh_c128(const EighProblem& problem);
+
+}  // namespace lanepack
+
+#endif  // LANEPACK_BACKENDS_CPU_LANES_H_

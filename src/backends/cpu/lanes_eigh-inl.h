@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// eigh on CPU lanes: load, decompose, store, for one scalar type. Included by lanes_eigh_<dtype>.cc.
+#if defined(LANEPACK_BACKENDS_CPU_LANES_EIGH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef LANEPACK_BACKENDS_CPU_LANES_EIGH_INL_H_
+#undef LANEPACK_BACKENDS_CPU_LANES_EIGH_INL_H_
+#else
+#define LANEPACK_BACKENDS_CPU_LANES_EIGH_INL_H_
+#endif
+
+#include "backends/cpu/lanes_driver-inl.h"
+#include "operations/problem.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace lanepack {
+namespace HWY_NAMESPACE {
+
+#include "kernels/steps/prepare_thread.simt.h"
+// after prepare
+#include "kernels/steps/householder_thread.simt.h"
+// after householder
+#include "kernels/eigh/jacobi_thread.simt.h"
+#include "kernels/eigh/tridiagonal_ql_thread.simt.h"
+
+// Scratch of one pack, in the order in which it is laid out.
+template <class L>
+struct EighScratch {
+  using T = typename L::real;
+  using S = typename L::scalar;
+  S *a, *v, *work;
+  T *d, *e;
+  int32_t* rank;
+
+  static size_t bytes(int n, int ld, bool vectors) {
+    size_t total = Scratch::rounded(sizeof(S) * n * ld) * (vectors ? 2 : 1);
+    total += Scratch::rounded(sizeof(S) * 3 * n) + 2 * Scratch::rounded(sizeof(T) * n);
+    return total + Scratch::rounded(sizeof(int32_t) * n * L::kWidth);
+  }
+  EighScratch(void* base, int n, int ld, bool vectors) {
+    Scratch scratch(base);
+    a = scratch.take<S>(static_cast<size_t>(n) * ld);
+    v = vectors ? scratch.take<S>(static_cast<size_t>(n) * ld) : nullptr;
+    work = scratch.take<S>(3 * static_cast<size_t>(n));
+    d = scratch.take<T>(n);
+    e = scratch.take<T>(n);
+    rank = scratch.take<int32_t>(static_cast<size_t>(n) * L::kWidth);
+  }
+};
+
+// The part after the iteration: values back to the matrix's scale, zeros positive, ranks.
+template <class L>
+HWY_NOINLINE void finish_eigh(int n, int ld, EighScratch<L>& x, const steps::prepared<typename L::real>& p,
+                              bool sorted) {
+  using T = typename L::real;
+  const simt::pow2_scale<T> scale = simt::make_pow2(p.exponent);
+  if (!sorted) rank_values(x.d, n, false, x.rank);
+  const T zero = simt::constant<T>(0.0f);
+  for (int j = 0; j < n; ++j) x.d[j] = simt::scale_pow2(x.d[j], scale) + zero;
+  if (x.v == nullptr) return;
+  // -0 + 0 = +0: a lane that waited was turned by the identity, which may flip the sign of a zero
+  T* v = reinterpret_cast<T*>(x.v);
+  for (int j = 0; j < n; ++j) {
+    for (int i = 0; i < n * L::kParts; ++i) v[j * ld * L::kParts + i] = v[j * ld * L::kParts + i] + zero;
+  }
+}
+
+template <class L, class N>
+HWY_NOINLINE void eigh_pack(const EighProblem& problem, N n, int64_t first, int count,
+                            void* scratch_base) {
+  using F = typename L::F;
+  using T = typename L::real;
+  constexpr int P = L::kParts, W = L::kWidth, V = L::kStride;
+  const bool vectors = problem.v.data != nullptr;
+  const int ld = leading_dimension(n);
+  EighScratch<L> x(scratch_base, n, ld, vectors);
+  RealView<F> a = real_view<F, P>(problem.a);
+  if (problem.key.upper) a = transposed(a);
+  load_pack<F, P, W, V>(a, first, count, n, n, reinterpret_cast<F*>(x.a), ld);
+  const steps::prepared<T> p =
+      steps::prepare<true>(x.a, ld, n, n, problem.key.upper && P == 2);
+  simt::mask_of<T> converged;
+  {
+    const FlushSubnormals flush;
+    converged = eigh::solve(n, x.a, ld, x.v, x.d, x.e, x.work, vectors);
+  }
+  finish_eigh<L>(n, ld, x, p, false);
+  RealView<F> w = real_view<F, 1>(problem.w);
+  store_pack<F, 1, W, V>(transposed(w), first, count, 1, n, reinterpret_cast<F*>(x.d), 1, x.rank);
+  const RealView<F> v = real_view<F, P>(problem.v);
+  if (vectors) {
+    store_pack<F, P, W, V>(v, first, count, n, n, reinterpret_cast<F*>(x.v), ld, x.rank);
+  }
+  const bool suspect = simt::any(p.bad) || !simt::all(converged);
+  if (!suspect && problem.info == nullptr) return;
+  bool bad[W], right[W];
+  mask_to_bools<T>(p.bad, bad);
+  mask_to_bools<T>(converged, right);
+  for (int i = 0; i < count; ++i) {
+    const int32_t info = bad[i] ? kInfoNotFinite : right[i] ? 0 : kInfoNoConvergence;
+    if (problem.info != nullptr) problem.info[first + i] = info;
+    if (info == 0) continue;
+    store_nan<F, 1>(w, first + i, n, 1);
+    if (vectors) store_nan<F, P>(v, first + i, n, n);
+  }
+}
+
+template <class L, class N>
+Status eigh_at_width(const EighProblem& problem, N n, int threads, double ns) {
+  const size_t bytes =
+      EighScratch<L>::bytes(n, leading_dimension(n), problem.v.data != nullptr);
+  return for_each_pack(threads, problem.key.batch, L::kWidth, ns, bytes,
+                       [&](int64_t first, int count, void* scratch) {
+                         eigh_pack<L>(problem, n, first, count, scratch);
+                       });
+}
+
+// The cost of one matrix on one thread in ns, for the split over threads only.
+template <class S>
+double eigh_cost_ns(int n, bool vectors, int width) {
+  const double flops = (vectors ? 12.0 : 4.0) * n * n * n + 60.0 * n * n;
+  const double parts = lane_types<S, 1, 1>::kParts == 2 ? 3.0 : 1.0;
+  return 2.0 + flops * parts / (width * 3.0);
+}
+
+template <class S, class N>
+Status eigh_sized(const EighProblem& problem, N n) {
+  using F = typename lane_types<S, 1, 1>::F;
+  constexpr int kFull = full_width<F>();
+  constexpr int kFour = kFull < 4 ? kFull : 4;
+  const bool vectors = problem.v.data != nullptr;
+  const int64_t batch = problem.key.batch;
+  const int threads =
+      worthwhile_threads(problem.key.threads, batch, eigh_cost_ns<S>(n, vectors, kFull));
+  const int width = choose_width(batch, threads, kFull);
+  const double ns = eigh_cost_ns<S>(n, vectors, width);
+  if (width == 1) return eigh_at_width<lane_types<S, 1, 1>>(problem, n, threads, ns);
+  if (width <= 4 && kFull > 4) {
+    return eigh_at_width<lane_types<S, kFour, 4 / kFour>>(problem, n, threads, ns);
+  }
+  return eigh_at_width<lane_types<S, kFull, 1>>(problem, n, threads, ns);
+}
+
+template <class S>
+Status run_eigh(const EighProblem& problem) {
+  switch (problem.key.n) {
+    case 1:
+      return eigh_sized<S>(problem, simt::size_constant<1>());
+    case 2:
+      return eigh_sized<S>(problem, simt::size_constant<2>());
+    case 3:
+      return eigh_sized<S>(problem, simt::size_constant<3>());
+    case 4:
+      return eigh_sized<S>(problem, simt::size_constant<4>());
+    default:
+      return eigh_sized<S>(problem, static_cast<int>(problem.key.n));
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace lanepack
+HWY_AFTER_NAMESPACE();
+
+#endif  // LANEPACK_BACKENDS_CPU_LANES_EIGH_INL_H_ (per target)

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Load and store between matrices in memory and packs of lanes. Element (i, j) of lane w, part p
+// (real, imaginary) lies at pack[((j * ld + i) * P + p) * stride + w] (stride: the
+// reals of one T, more than its lanes only where a single lane fills a vector). Three forms: lanes adjacent in
+// memory (batch stride of one element), matrices with adjacent elements (transposed in registers,
+// 16 bytes at a time), and any strides (copy loops; gathers were 2 to 3.5 times slower).
+#if defined(LANEPACK_BACKENDS_CPU_LANES_IO_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef LANEPACK_BACKENDS_CPU_LANES_IO_INL_H_
+#undef LANEPACK_BACKENDS_CPU_LANES_IO_INL_H_
+#else
+#define LANEPACK_BACKENDS_CPU_LANES_IO_INL_H_
+#endif
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "core/types.h"
+#include "dialect/lanes.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace lanepack {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// A batch with typed data and strides in reals (complex elements are P = 2 of them).
+template <class F>
+struct RealView {
+  F* data;
+  ptrdiff_t row, col, batch;
+};
+
+template <class F, int P>
+RealView<F> real_view(const MatrixBatch& a) {
+  return {static_cast<F*>(a.data), static_cast<ptrdiff_t>(a.row_stride * P),
+          static_cast<ptrdiff_t>(a.col_stride * P), static_cast<ptrdiff_t>(a.batch_stride * P)};
+}
+// The same matrices read with rows and columns exchanged.
+template <class F>
+RealView<F> transposed(RealView<F> a) {
+  std::swap(a.row, a.col);
+  return a;
+}
+
+// Where the k-th real of a run of adjacent elements goes, in vectors of the pack.
+template <int P>
+HWY_INLINE ptrdiff_t run_offset(int k, ptrdiff_t step) {
+  return P == 1 ? k * step : (k / 2) * step * 2 + k % 2;
+}
+
+// `length` adjacent reals of each of `width` lanes into the pack; lane pointers in `source`.
+template <class F, int P, int kWidth, int kStride>
+HWY_INLINE void load_run(const F* const* source, int length, F* pack, ptrdiff_t step) {
+  constexpr int B = simt::tile_order<F>();
+  if constexpr (B > 1 && kWidth % B == 0) {
+    const hn::CappedTag<F, B> d;
+    int k = 0;
+    while (length >= B && k < length) {
+      if (k > length - B) k = length - B;  // the last tile overlaps the one before
+      for (int q = 0; q < kWidth; q += B) {
+        hn::Vec<hn::CappedTag<F, B>> t[B];
+        for (int x = 0; x < B; ++x) t[x] = hn::LoadU(d, source[q + x] + k);
+        simt::transpose_tile(d, t);
+        for (int x = 0; x < B; ++x) {
+          hn::Store(t[x], d, pack + run_offset<P>(k + x, step) * kStride + q);
+        }
+      }
+      k += B;
+    }
+    if (length >= B) return;
+  }
+  for (int k = 0; k < length; ++k) {
+    F* to = pack + run_offset<P>(k, step) * kStride;
+    for (int w = 0; w < kStride; ++w) to[w] = source[w < kWidth ? w : 0][k];
+  }
+}
+
+// The reverse; `target` lanes that are null are left out.
+template <class F, int P, int kWidth, int kStride>
+HWY_INLINE void store_run(F* const* target, int lanes, int length, const F* pack, ptrdiff_t step) {
+  constexpr int B = simt::tile_order<F>();
+  int done = 0;  // lanes stored so far
+  if constexpr (B > 1 && kWidth % B == 0) {
+    const hn::CappedTag<F, B> d;
+    for (; length >= B && done + B <= lanes; done += B) {
+      for (int k = 0; k < length; k += B) {
+        if (k > length - B) k = length - B;
+        hn::Vec<hn::CappedTag<F, B>> t[B];
+        for (int x = 0; x < B; ++x) {
+          t[x] = hn::Load(d, pack + run_offset<P>(k + x, step) * kStride + done);
+        }
+        simt::transpose_tile(d, t);
+        for (int x = 0; x < B; ++x) hn::StoreU(t[x], d, target[done + x] + k);
+      }
+    }
+  }
+  for (int w = done; w < lanes; ++w) {
+    for (int k = 0; k < length; ++k) target[w][k] = pack[run_offset<P>(k, step) * kStride + w];
+  }
+}
+
+// rows x cols of the matrices first .. first + count - 1 into a pack. Lanes past the last matrix
+// repeat it: they cost nothing and cannot fail where it does not.
+template <class F, int P, int kWidth, int kStride>
+HWY_NOINLINE void load_pack(const RealView<F>& a, int64_t first, int count, int rows, int cols,
+                            F* pack, int ld) {
+  const F* base = a.data + first * a.batch;
+  const F* lane[kWidth];
+  for (int w = 0; w < kWidth; ++w) lane[w] = base + (w < count ? w : count - 1) * a.batch;
+  if (a.batch == P && count == kWidth && kWidth > 1) {  // lanes adjacent
+    for (int j = 0; j < cols; ++j) {
+      for (int i = 0; i < rows; ++i) {
+        const F* from = base + i * a.row + j * a.col;
+        F* to = pack + static_cast<ptrdiff_t>(j * ld + i) * P * kStride;
+        for (int w = 0; w < kWidth; ++w) {
+          for (int p = 0; p < P; ++p) to[p * kStride + w] = from[w * P + p];
+        }
+      }
+    }
+    return;
+  }
+  if (a.row == P) {
+    if (a.col == static_cast<ptrdiff_t>(rows) * P && ld == rows) {
+      load_run<F, P, kWidth, kStride>(lane, rows * cols * P, pack, 1);
+      return;
+    }
+    for (int j = 0; j < cols; ++j) {
+      load_run<F, P, kWidth, kStride>(lane, rows * P, pack + static_cast<ptrdiff_t>(j) * ld * P * kStride, 1);
+      for (int w = 0; w < kWidth; ++w) lane[w] += a.col;
+    }
+    return;
+  }
+  if (a.col == P) {
+    for (int i = 0; i < rows; ++i) {
+      load_run<F, P, kWidth, kStride>(lane, cols * P, pack + static_cast<ptrdiff_t>(i) * P * kStride, ld);
+      for (int w = 0; w < kWidth; ++w) lane[w] += a.row;
+    }
+    return;
+  }
+  for (int j = 0; j < cols; ++j) {
+    for (int i = 0; i < rows; ++i) {
+      F* to = pack + static_cast<ptrdiff_t>(j * ld + i) * P * kStride;
+      const ptrdiff_t at = i * a.row + j * a.col;
+      for (int w = 0; w < kStride; ++w) {
+        for (int p = 0; p < P; ++p) to[p * kStride + w] = lane[w < kWidth ? w : 0][at + p];
+      }
+    }
+  }
+}
+
+// rows x cols of a pack into the matrices first ..; rank, if given, sends column j of lane w to
+// column rank[j * kWidth + w]; columns whose rank is not below out_cols are dropped.
+template <class F, int P, int kWidth, int kStride>
+HWY_NOINLINE void store_pack(const RealView<F>& a, int64_t first, int count, int rows, int cols,
+                             const F* pack, int ld, const int32_t* rank) {
+  F* base = a.data + first * a.batch;
+  F* lane[kWidth];
+  const bool column_runs = a.row == P;
+  if (!rank && column_runs && a.col == static_cast<ptrdiff_t>(rows) * P && ld == rows) {
+    for (int w = 0; w < count; ++w) lane[w] = base + w * a.batch;
+    store_run<F, P, kWidth, kStride>(lane, count, rows * cols * P, pack, 1);
+    return;
+  }
+  for (int j = 0; j < cols; ++j) {
+    const F* column = pack + static_cast<ptrdiff_t>(j) * ld * P * kStride;
+    for (int w = 0; w < count; ++w) {
+      lane[w] = base + w * a.batch + (rank ? rank[j * kWidth + w] : j) * a.col;
+    }
+    if (column_runs) {
+      store_run<F, P, kWidth, kStride>(lane, count, rows * P, column, 1);
+      continue;
+    }
+    for (int i = 0; i < rows; ++i) {
+      const F* from = column + static_cast<ptrdiff_t>(i) * P * kStride;
+      for (int w = 0; w < count; ++w) {
+        for (int p = 0; p < P; ++p) lane[w][i * a.row + p] = from[p * kStride + w];
+      }
+    }
+  }
+}
+
+// NaN into every entry of one matrix.
+template <class F, int P>
+HWY_INLINE void store_nan(const RealView<F>& a, int64_t index, int rows, int cols) {
+  const F nan = static_cast<F>(__builtin_nan(""));
+  for (int j = 0; j < cols; ++j) {
+    for (int i = 0; i < rows; ++i) {
+      F* to = a.data + index * a.batch + i * a.row + j * a.col;
+      for (int p = 0; p < P; ++p) to[p] = nan;
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace lanepack
+HWY_AFTER_NAMESPACE();
+
+#endif  // LANEPACK_BACKENDS_CPU_LANES_IO_INL_H_ (per target)
