@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "routing/policy.h"
+
+#include <atomic>
+#include <cinttypes>
+#include <cstring>
+#include <string>
+
+namespace lanepack {
+namespace {
+
+constexpr int kDtypes = 4;
+constexpr const char* kSuffixes[kDtypes] = {"", "_f64", "_c64", "_c128"};
+constexpr const char* kFamilies[] = {"qr", "eigh", "svd"};
+constexpr int kFamilyCount = 3;
+constexpr int kThresholdCount = 5;
+constexpr int64_t kMaxOrder = 2147483647;
+
+struct Definition {
+  Family family;
+  Threshold threshold;
+  const char* name;
+  int64_t built_in[kDtypes];  // float32, float64, complex64, complex128
+  int64_t minimum;
+  int64_t maximum;
+};
+
+constexpr Definition kDefinitions[] = {
+    {Family::kQr, Threshold::kLanesMaxN, "lanes_max_n", {64, 64, 48, 48}, 0, kMaxOrder},
+    {Family::kQr, Threshold::kTallMinRatio, "tall_min_ratio", {16, 16, 16, 16}, 2, kMaxOrder},
+    {Family::kQr, Threshold::kTallMaxN, "tall_max_n", {128, 128, 128, 128}, 0, kMaxOrder},
+    {Family::kQr,
+     Threshold::kLapackParallelMinN,
+     "lapack_parallel_min_n",
+     {256, 256, 192, 192},
+     0,
+     kMaxOrder},
+    {Family::kEigh, Threshold::kLanesMaxN, "lanes_max_n", {150, 96, 96, 64}, 0, kMaxOrder},
+    {Family::kEigh,
+     Threshold::kLapackParallelMinN,
+     "lapack_parallel_min_n",
+     {256, 256, 192, 192},
+     0,
+     kMaxOrder},
+    {Family::kSvd, Threshold::kLanesMaxN, "lanes_max_n", {64, 48, 48, 32}, 0, kMaxOrder},
+    {Family::kSvd, Threshold::kJacobiMaxN, "jacobi_max_n", {16, 16, 16, 16}, 0, kMaxOrder},
+    {Family::kSvd, Threshold::kTallMinRatio, "tall_min_ratio", {16, 16, 16, 16}, 2, kMaxOrder},
+    {Family::kSvd, Threshold::kTallMaxN, "tall_max_n", {128, 128, 128, 128}, 0, kMaxOrder},
+    {Family::kSvd,
+     Threshold::kLapackParallelMinN,
+     "lapack_parallel_min_n",
+     {256, 256, 192, 192},
+     0,
+     kMaxOrder},
+};
+
+// A value set by a caller, plus one; 0: the built-in value is in force. All bounds are >= 0.
+std::atomic<int64_t> g_set[kFamilyCount][kThresholdCount][kDtypes];
+
+std::atomic<int64_t>& slot(Family family, Threshold threshold, int dtype) {
+  return g_set[static_cast<int>(family)][static_cast<int>(threshold)][dtype];
+}
+
+int64_t value_of(const Definition& definition, int dtype) {
+  const int64_t set =
+      slot(definition.family, definition.threshold, dtype).load(std::memory_order_relaxed);
+  return set == 0 ? definition.built_in[dtype] : set - 1;
+}
+
+Status find_family(const char* function, const char* name, Family* family) {
+  for (int i = 0; i < kFamilyCount; ++i) {
+    if (name != nullptr && std::strcmp(name, kFamilies[i]) == 0) {
+      *family = static_cast<Family>(i);
+      return Status::kOk;
+    }
+  }
+  return fail(Status::kInvalidArgument, "%s: family is '%.64s'; it must be one of: qr eigh svd",
+              function, name == nullptr ? "(null)" : name);
+}
+
+Status check_device(const char* function, int32_t device) {
+  if (device == 0) return Status::kOk;
+  return fail(device == 1 || device == 2 ? Status::kUnsupported : Status::kInvalidArgument,
+              "%s: device is %d; this library has a policy for 0 (CPU) only", function, device);
+}
+
+std::string join_names(Family family) {
+  std::string names;
+  for (const Definition& definition : kDefinitions) {
+    if (definition.family != family) continue;
+    for (const char* suffix : kSuffixes) {
+      if (!names.empty()) names += ' ';
+      names += definition.name;
+      names += suffix;
+    }
+  }
+  return names;
+}
+
+const char* names_of(Family family) {
+  static const std::string names[kFamilyCount] = {
+      join_names(Family::kQr), join_names(Family::kEigh), join_names(Family::kSvd)};
+  return names[static_cast<int>(family)].c_str();
+}
+
+Status find_threshold(const char* function, const char* family_name, int32_t device,
+                      const char* name, const Definition** definition, int* dtype) {
+  Family family = Family::kQr;
+  Status status = find_family(function, family_name, &family);
+  if (status == Status::kOk) status = check_device(function, device);
+  if (status != Status::kOk) return status;
+  for (const Definition& candidate : kDefinitions) {
+    const size_t length = std::strlen(candidate.name);
+    if (name == nullptr || candidate.family != family ||
+        std::strncmp(name, candidate.name, length) != 0) {
+      continue;
+    }
+    for (int i = 0; i < kDtypes; ++i) {
+      if (std::strcmp(name + length, kSuffixes[i]) == 0) {
+        *definition = &candidate;
+        *dtype = i;
+        return Status::kOk;
+      }
+    }
+  }
+  return fail(Status::kInvalidArgument,
+              "%s: %s has no threshold '%.64s'; it must be one of: %s", function, family_name,
+              name == nullptr ? "(null)" : name, names_of(family));
+}
+
+}  // namespace
+
+int64_t threshold(Family family, Threshold threshold, Dtype dtype) {
+  for (const Definition& definition : kDefinitions) {
+    if (definition.family == family && definition.threshold == threshold) {
+      return value_of(definition, static_cast<int>(dtype));
+    }
+  }
+  __builtin_trap();  // a rule of router.cc asks for a threshold that its family lacks
+}
+
+Status set_policy(const char* function, const char* family, int32_t device, const char* name,
+                  int64_t value) {
+  const Definition* definition = nullptr;
+  int dtype = 0;
+  const Status status = find_threshold(function, family, device, name, &definition, &dtype);
+  if (status != Status::kOk) return status;
+  if (value < definition->minimum || value > definition->maximum) {
+    return fail(Status::kInvalidArgument,
+                "%s: %s of %s is %" PRId64 "; it must be from %" PRId64 " to %" PRId64, function,
+                name, family, value, definition->minimum, definition->maximum);
+  }
+  slot(definition->family, definition->threshold, dtype)
+      .store(value + 1, std::memory_order_relaxed);
+  return Status::kOk;
+}
+
+Status get_policy(const char* function, const char* family, int32_t device, const char* name,
+                  int64_t* value) {
+  const Definition* definition = nullptr;
+  int dtype = 0;
+  const Status status = find_threshold(function, family, device, name, &definition, &dtype);
+  if (status != Status::kOk) return status;
+  if (value == nullptr) {
+    return fail(Status::kInvalidArgument, "%s: value is null; it must point to an int64_t",
+                function);
+  }
+  *value = value_of(*definition, dtype);
+  return Status::kOk;
+}
+
+Status reset_policy(const char* function, const char* family_name, int32_t device) {
+  Family family = Family::kQr;
+  Status status = find_family(function, family_name, &family);
+  if (status == Status::kOk) status = check_device(function, device);
+  if (status != Status::kOk) return status;
+  for (auto& of_dtype : g_set[static_cast<int>(family)]) {
+    for (auto& set : of_dtype) set.store(0, std::memory_order_relaxed);
+  }
+  return Status::kOk;
+}
+
+const char* policy_names(const char* function, const char* family_name) {
+  Family family = Family::kQr;
+  if (find_family(function, family_name, &family) != Status::kOk) return nullptr;
+  return names_of(family);
+}
+
+}  // namespace lanepack

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The policy: named integer thresholds per operation family and dtype. One table in policy.cc holds
+// names, built-in values and bounds. Reading and writing are atomic per threshold.
+#ifndef LANEPACK_ROUTING_POLICY_H_
+#define LANEPACK_ROUTING_POLICY_H_
+
+#include <cstdint>
+
+#include "core/types.h"
+
+namespace lanepack {
+
+enum class Family : int32_t { kQr = 0, kEigh = 1, kSvd = 2 };
+
+enum class Threshold : int32_t {
+  // Largest max(m, n) that the lanes take when a LAPACK is there. Its name: lanes_max_n.
+  kLanesMaxN = 0,
+  // Smallest max(m, n) from which a batch of fewer matrices than threads goes through LAPACK with
+  // all threads inside each call (routing `fastest`). lapack_parallel_min_n.
+  kLapackParallelMinN = 1,
+  // Tall: the longer side has at least this many times the entries of the shorter. tall_min_ratio.
+  kTallMinRatio = 2,
+  // ... and the shorter side has at most this many entries. tall_max_n.
+  kTallMaxN = 3,
+  // svd: largest max(m, n) for which the lanes take Jacobi, above it bidiagonalisation. jacobi_max_n.
+  kJacobiMaxN = 4,
+};
+
+// The value in force; the family must have the threshold.
+int64_t threshold(Family family, Threshold threshold, Dtype dtype);
+
+// By name, as the C interface has them. `function` heads the error text. Unknown family or name, or a
+// value out of its bounds: kInvalidArgument, with the text of what is wanted.
+Status set_policy(const char* function, const char* family, int32_t device, const char* name,
+                  int64_t value);
+Status get_policy(const char* function, const char* family, int32_t device, const char* name,
+                  int64_t* value);
+Status reset_policy(const char* function, const char* family, int32_t device);
+
+// Names separated by single spaces, in the table's order; null for an unknown family, with an error
+// recorded.
+const char* policy_names(const char* function, const char* family);
+
+}  // namespace lanepack
+
+#endif  // LANEPACK_ROUTING_POLICY_H_

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules are a table, read from top to bottom: the first rule whose condition holds, and whose
+// algorithm is in this build and supports the problem, decides. So an algorithm that is absent falls
+// through to the next rule of its operation. The size against which lanes_max_n and its like are
+// held is max(m, n): the longer side bounds the memory of a lane. Under `invariant` no condition
+// looks at batch, threads or strides.
+#include "routing/router.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdlib>
+
+#include "routing/policy.h"
+
+namespace lanepack {
+namespace {
+
+enum class When {
+  kJacobiDriver,  // svd with driver jacobi: no other rule may serve it
+  kJacobiSize,    // within lanes_max_n and within jacobi_max_n
+  kLanesSize,     // max(m, n) <= lanes_max_n
+  kTall,          // the longer side >= tall_min_ratio times the shorter, that <= tall_max_n
+  kOneLarge,      // LAPACK found, `fastest`, batch < threads, max(m, n) >= lapack_parallel_min_n
+  kLapack,        // LAPACK found
+  kAlways,
+};
+
+struct Rule {
+  Family family;
+  When when;
+  const char* identifier;
+};
+
+constexpr Rule kRules[] = {
+    {Family::kQr, When::kLanesSize, "qr.householder.lanes"},
+    {Family::kQr, When::kTall, "qr.tall.lanes"},
+    {Family::kQr, When::kOneLarge, "qr.lapack.parallel"},
+    {Family::kQr, When::kLapack, "qr.lapack.serial"},
+    {Family::kQr, When::kAlways, "qr.householder.lanes"},
+
+    {Family::kEigh, When::kLanesSize, "eigh.tridiagonal_ql.lanes"},
+    {Family::kEigh, When::kOneLarge, "eigh.lapack.parallel"},
+    {Family::kEigh, When::kLapack, "eigh.lapack.serial"},
+    {Family::kEigh, When::kAlways, "eigh.tridiagonal_ql.lanes"},
+
+    {Family::kSvd, When::kJacobiDriver, "svd.jacobi.lanes"},
+    {Family::kSvd, When::kJacobiSize, "svd.jacobi.lanes"},
+    {Family::kSvd, When::kLanesSize, "svd.bidiagonal_qr.lanes"},
+    {Family::kSvd, When::kTall, "svd.tall.lanes"},
+    {Family::kSvd, When::kOneLarge, "svd.lapack.parallel"},
+    {Family::kSvd, When::kLapack, "svd.lapack.serial"},
+    {Family::kSvd, When::kAlways, "svd.bidiagonal_qr.lanes"},
+    {Family::kSvd, When::kAlways, "svd.jacobi.lanes"},
+};
+constexpr size_t kRuleCount = sizeof(kRules) / sizeof(kRules[0]);
+
+// The algorithms of the rules, looked up once.
+struct RuleAlgorithms {
+  const Algorithm* algorithms[kRuleCount];
+  RuleAlgorithms() {
+    for (size_t i = 0; i < kRuleCount; ++i) algorithms[i] = find_algorithm(kRules[i].identifier);
+  }
+};
+
+const Algorithm* rule_algorithm(size_t index) {
+  static const RuleAlgorithms table;
+  return table.algorithms[index];
+}
+
+Family family_of(Operation operation) {
+  switch (operation) {
+    case Operation::kQr:
+      return Family::kQr;
+    case Operation::kEigh:
+    case Operation::kEigvalsh:
+      return Family::kEigh;
+    case Operation::kSvd:
+    case Operation::kSvdvals:
+      break;
+  }
+  return Family::kSvd;
+}
+
+// The operation under which a backend's table lists the algorithms of `operation`.
+Operation table_operation(Operation operation) {
+  if (operation == Operation::kEigvalsh) return Operation::kEigh;
+  if (operation == Operation::kSvdvals) return Operation::kSvd;
+  return operation;
+}
+
+bool holds(When when, Family family, const ProblemKey& key) {
+  if (key.jacobi && when != When::kJacobiDriver) return false;
+  const int64_t longer = std::max(key.m, key.n);
+  const int64_t shorter = std::min(key.m, key.n);
+  const auto value = [&](Threshold name) { return threshold(family, name, key.dtype); };
+  switch (when) {
+    case When::kJacobiDriver:
+      return key.jacobi;
+    case When::kJacobiSize:
+      return longer <= value(Threshold::kLanesMaxN) && longer <= value(Threshold::kJacobiMaxN);
+    case When::kLanesSize:
+      return longer <= value(Threshold::kLanesMaxN);
+    case When::kTall:
+      // The rounded-down quotient reaches a whole number exactly when the true one does.
+      return shorter > 0 && longer / shorter >= value(Threshold::kTallMinRatio) &&
+             shorter <= value(Threshold::kTallMaxN);
+    case When::kOneLarge:
+      return key.routing == Routing::kFastest && key.batch < key.threads &&
+             longer >= value(Threshold::kLapackParallelMinN) && lapack_available(key.dtype);
+    case When::kLapack:
+      return lapack_available(key.dtype);
+    case When::kAlways:
+      break;
+  }
+  return true;
+}
+
+Status route_forced(const char* function, const char* identifier, const ProblemKey& key,
+                    const Algorithm** algorithm) {
+  const Algorithm* const forced = find_algorithm(identifier);
+  if (forced == nullptr) {
+    return fail(Status::kInvalidArgument,
+                "%s: LANEPACK_FORCE is '%.64s'; this library has no such algorithm", function,
+                identifier);
+  }
+  if (forced->operation != table_operation(key.operation) || !forced->supports(key)) {
+    return fail(Status::kUnsupported,
+                "%s: LANEPACK_FORCE is '%s', which does not serve %s %s of %" PRId64 " x %" PRId64,
+                function, identifier, operation_name(key.operation), dtype_name(key.dtype), key.m,
+                key.n);
+  }
+  *algorithm = forced;
+  return Status::kOk;
+}
+
+}  // namespace
+
+Status route(const char* function, const ProblemKey& key, const Algorithm** algorithm) {
+  const char* const forced = std::getenv("LANEPACK_FORCE");
+  if (forced != nullptr && forced[0] != '\0') {
+    return route_forced(function, forced, key, algorithm);
+  }
+  const Family family = family_of(key.operation);
+  for (size_t i = 0; i < kRuleCount; ++i) {
+    if (kRules[i].family != family || !holds(kRules[i].when, family, key)) continue;
+    const Algorithm* const candidate = rule_algorithm(i);
+    if (candidate != nullptr && candidate->supports(key)) {
+      *algorithm = candidate;
+      return Status::kOk;
+    }
+  }
+  return fail(Status::kUnsupported,
+              "%s: no algorithm of this library serves %s %s of %" PRId64 " x %" PRId64, function,
+              operation_name(key.operation), dtype_name(key.dtype), key.m, key.n);
+}
+
+const char* operation_name(Operation operation) {
+  constexpr const char* kNames[] = {"qr", "eigh", "eigvalsh", "svd", "svdvals"};
+  return kNames[static_cast<int>(operation)];
+}
+
+const char* dtype_name(Dtype dtype) {
+  constexpr const char* kNames[] = {"f32", "f64", "c64", "c128"};
+  return kNames[static_cast<int>(dtype)];
+}
+
+}  // namespace lanepack
