@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Residuals of a decomposition, in units of sqrt(n)·u, n = max(rows, columns), u the unit roundoff.
+
+Measured in the 1-norm, in wider arithmetic where torch has it (float64 for float32). The maximum
+over all matrices counts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import torch
+
+_WIDE = {
+    torch.float32: torch.float64,
+    torch.float64: torch.float64,
+    torch.complex64: torch.complex128,
+    torch.complex128: torch.complex128,
+}
+
+# The project's bounds on random matrices, in the units above.
+RESIDUAL_BOUND = 20.0
+ORTHOGONALITY_BOUND = 30.0
+VALUES_BOUND = 12.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Errors:
+    """The largest errors over a batch; `orthogonality` is None where there are no vectors."""
+
+    residual: float
+    orthogonality: float | None
+
+    @property
+    def right(self) -> bool:
+        """Whether both stay within their bound; not so for NaN."""
+        bound = RESIDUAL_BOUND if self.orthogonality is not None else VALUES_BOUND
+        if not self.residual <= bound:
+            return False
+        return self.orthogonality is None or self.orthogonality <= ORTHOGONALITY_BOUND
+
+
+def _norm(a: torch.Tensor) -> torch.Tensor:
+    return a.abs().sum(-2).amax(-1)
+
+
+def _unit(a: torch.Tensor) -> float:
+    return max(a.shape[-2:]) ** 0.5 * torch.finfo(a.dtype).eps / 2
+
+
+def _orthogonality(q: torch.Tensor) -> torch.Tensor:
+    gram = q.mH @ q
+    return _norm(gram - torch.eye(gram.shape[-1], dtype=gram.dtype))
+
+
+def _relative(error: torch.Tensor, a: torch.Tensor) -> torch.Tensor:
+    scale = _norm(a)
+    return torch.where(scale > 0, error / scale, error)
+
+
+def errors(operation: str, a: torch.Tensor, result: tuple[torch.Tensor, ...]) -> Errors:
+    """Errors of `result`, the outputs of `operation` on the batch `a` (..., m, n).
+
+    eigh, svd and qr: residual norm(A - product of the factors)/norm(A) and the worst orthogonality.
+    eigvalsh and svdvals: difference to the values that torch.linalg finds in the wider type.
+    A NaN anywhere gives NaN, which no bound holds.
+    """
+    unit = _unit(a)
+    wide = a.to(_WIDE[a.dtype])
+    parts = [p.to(torch.promote_types(p.dtype, torch.float64)) for p in result]
+    if operation == "eigh":
+        w, v = parts
+        residual = _relative(_norm(wide @ v - v * w.unsqueeze(-2)), wide)
+        orthogonality = _orthogonality(v)
+    elif operation == "svd":
+        u, s, vh = parts
+        residual = _relative(_norm(wide - (u * s.unsqueeze(-2)) @ vh), wide)
+        orthogonality = torch.maximum(_orthogonality(u), _orthogonality(vh.mH))
+    elif operation == "qr":
+        q, r = parts
+        residual = _relative(_norm(wide - q @ r), wide)
+        orthogonality = _orthogonality(q)
+    else:
+        reference = getattr(torch.linalg, operation)(wide)
+        residual = _relative((parts[0] - reference).abs().amax(-1), wide)
+        return Errors(float(residual.max()) / unit, None)
+    return Errors(float(residual.max()) / unit, float(orthogonality.max()) / unit)

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The libraries that are timed, each behind the same three calls."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+import lanepack
+import torch
+
+# Ours first; the order in tables and plots.
+NAMES = ("lanepack", "torch", "numpy", "jax")
+
+
+class Contestant:
+    """One library.
+
+    `prepare` turns the torch input into what the library takes, outside the timed part; `function`
+    gives the callable that is timed, which returns only when the result is there; `to_torch` turns
+    its result back into a tuple of tensors.
+    """
+
+    name: str
+    version: str
+
+    def prepare(self, a: torch.Tensor) -> Any:
+        raise NotImplementedError
+
+    def function(self, operation: str) -> Callable[[Any], Any]:
+        raise NotImplementedError
+
+    def to_torch(self, result: Any) -> tuple[torch.Tensor, ...]:
+        raise NotImplementedError
+
+
+def _as_tuple(result: Any) -> tuple:
+    return tuple(result) if isinstance(result, (tuple, list)) else (result,)
+
+
+class Lanepack(Contestant):
+    name = "lanepack"
+
+    def __init__(self) -> None:
+        self.version = lanepack.__version__
+
+    def prepare(self, a):
+        return a
+
+    def function(self, operation):
+        return getattr(lanepack, operation)
+
+    def to_torch(self, result):
+        return _as_tuple(result)
+
+
+class Torch(Contestant):
+    name = "torch"
+
+    def __init__(self) -> None:
+        self.version = torch.__version__
+
+    def prepare(self, a):
+        return a
+
+    def function(self, operation):
+        if operation == "svd":
+            svd = torch.linalg.svd
+            return lambda a: svd(a, full_matrices=False)
+        return getattr(torch.linalg, operation)
+
+    def to_torch(self, result):
+        return _as_tuple(result)
+
+
+class Numpy(Contestant):
+    name = "numpy"
+
+    def __init__(self) -> None:
+        import numpy
+
+        self.version = numpy.__version__
+        self._linalg = numpy.linalg
+
+    def prepare(self, a):
+        return a.numpy()
+
+    def function(self, operation):
+        linalg = self._linalg
+        if operation == "svd":
+            return lambda a: linalg.svd(a, full_matrices=False)
+        if operation == "svdvals":
+            return lambda a: linalg.svd(a, compute_uv=False)
+        return getattr(linalg, operation)
+
+    def to_torch(self, result):
+        return tuple(torch.from_numpy(part) for part in _as_tuple(result))
+
+
+class Jax(Contestant):
+    """JAX on its CPU platform, jitted, with 64-bit types on; a call waits for its result."""
+
+    name = "jax"
+
+    def __init__(self) -> None:
+        import jax
+
+        jax.config.update("jax_platforms", "cpu")
+        jax.config.update("jax_enable_x64", True)
+        self.version = jax.__version__
+        self._jax = jax
+
+    def prepare(self, a):
+        return self._jax.block_until_ready(self._jax.device_put(a.numpy()))
+
+    def function(self, operation):
+        linalg = self._jax.numpy.linalg
+        # symmetrize_input=False spares JAX a pass over the input that the others do not make.
+        bodies = {
+            "eigh": lambda a: linalg.eigh(a, symmetrize_input=False),
+            "eigvalsh": lambda a: linalg.eigh(a, symmetrize_input=False)[0],
+            "svd": lambda a: linalg.svd(a, full_matrices=False),
+            "svdvals": lambda a: linalg.svd(a, compute_uv=False),
+            "qr": linalg.qr,
+        }
+        jitted = self._jax.jit(bodies[operation])
+        wait = self._jax.block_until_ready
+        return lambda a: wait(jitted(a))
+
+    def to_torch(self, result):
+        import numpy
+
+        return tuple(torch.from_numpy(numpy.array(part)) for part in _as_tuple(result))
+
+
+def available(names: list[str] | None = None) -> list[Contestant]:
+    """lanepack and those rivals that are installed; `names` narrows the rivals down.
+
+    Raises:
+        ModuleNotFoundError: a rival was asked for by name and is not installed.
+    """
+    contestants: list[Contestant] = [Lanepack()]
+    for kind in (Torch, Numpy, Jax):
+        if names is not None and kind.name not in names:
+            continue
+        if importlib.util.find_spec(kind.name) is None:
+            if names is not None:
+                raise ModuleNotFoundError(f"lanepack bench: the rival {kind.name} is not installed")
+            continue
+        contestants.append(kind())
+    return contestants

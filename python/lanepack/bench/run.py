@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs cases: draws inputs, times the contestants, checks results, forms ratio and verdict."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import math
+import platform
+from collections.abc import Callable
+from typing import Any
+
+import lanepack
+import torch
+
+from . import check
+from .cases import Case
+from .contestants import NAMES, Contestant
+from .measure import Timed, busy_process, interleave, last_input, quartiles
+
+_WITH_VECTORS = {"eigvalsh": "eigh", "svdvals": "svd"}
+_SMALL_INPUTS = 64
+
+
+@dataclasses.dataclass(frozen=True)
+class Time:
+    """Seconds of one contestant: median and quartiles over the rounds."""
+
+    median: float
+    low: float
+    high: float
+    errors: check.Errors | None = None
+
+    @property
+    def right(self) -> bool:
+        return self.errors is None or self.errors.right
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """The outcome of one case.
+
+    `reference` names what lanepack is compared with; `ratio` is reference time / lanepack time,
+    formed within each round, as median and quartiles; `torch_ratio` is the same against torch, as
+    (lower quartile, median, upper quartile). `verdict` is 'met', 'missed' or 'wrong'
+    (a result of ours beyond its error bound), or 'alone' where there was nothing to compare with.
+    """
+
+    case: Case
+    rounds: int
+    times: dict[str, Time]
+    reference: str
+    ratio: float
+    ratio_low: float
+    ratio_high: float
+    torch_ratio: tuple[float, float, float] | None
+    verdict: str
+    route: str
+
+
+def environment() -> dict[str, Any]:
+    """What a reader needs to judge the figures: date, machine, versions, threads."""
+    return {
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        "machine": lanepack.device_name("cpu"),
+        "python": platform.python_version(),
+        "threads": torch.get_num_threads(),
+    }
+
+
+def make_input(case: Case, generator: torch.Generator) -> torch.Tensor:
+    """A standard normal batch (batch, m, n), Hermitian for the eigenvalue operations."""
+    dtype = getattr(torch, case.dtype)
+    a = torch.randn(case.batch, case.m, case.n, dtype=dtype, generator=generator)
+    if case.operation.startswith("eig"):
+        a = (a + a.mH) / 2
+    return a
+
+
+def _gradient_call(function: Callable[[Any], Any]) -> Callable[[torch.Tensor], Any]:
+    """Forward and backward with a cotangent of ones for every output."""
+
+    def call(a: torch.Tensor) -> Any:
+        outputs = tuple(function(a))
+        ones = [torch.ones_like(part) for part in outputs]
+        torch.autograd.grad(outputs, a, ones)
+        return outputs
+
+    return call
+
+
+def _timed_functions(case: Case, contestants: list[Contestant]) -> list[Timed]:
+    functions = []
+    for contestant in contestants:
+        function = contestant.function(case.operation)
+        if case.measure == "gradient":
+            if contestant.name not in ("lanepack", "torch"):
+                continue
+            function = _gradient_call(function)
+        functions.append(Timed(contestant.name, contestant.prepare, function))
+    if case.measure == "values":
+        ours = contestants[0]
+        vectors = ours.function(_WITH_VECTORS[case.operation])
+        functions.append(Timed("with vectors", ours.prepare, vectors))
+    return functions
+
+
+def _input_source(case: Case, generator: torch.Generator) -> Callable[[], list[torch.Tensor]]:
+    if case.measure in ("batch", "values"):
+        return lambda: [make_input(case, generator)]
+
+    def small() -> list[torch.Tensor]:
+        batch = dataclasses.replace(case, batch=_SMALL_INPUTS)
+        matrices = [a.clone() for a in make_input(batch, generator)]
+        if case.measure == "gradient":
+            matrices = [a.requires_grad_() for a in matrices]
+        return matrices
+
+    return small
+
+
+def _check(
+    case: Case, timed: Timed, contestants: dict[str, Contestant], inputs: list[torch.Tensor]
+) -> check.Errors | None:
+    contestant = contestants.get(timed.name)
+    if contestant is None:
+        return None
+    a = last_input(timed, inputs).detach()
+    result = tuple(part.detach() for part in contestant.to_torch(timed.result))
+    return check.errors(case.operation, a, result)
+
+
+def _reference(case: Case, times: dict[str, Time]) -> str:
+    """The name of what our time is compared with, or '' if it was not run."""
+    if case.measure == "values":
+        return "with vectors"
+    if case.measure != "batch":
+        return "torch" if "torch" in times else ""
+    rivals = {name: t.median for name, t in times.items() if name != "lanepack" and t.right}
+    return min(rivals, key=rivals.__getitem__) if rivals else ""
+
+
+def _verdict(case: Case, times: dict[str, Time], reference: str, ratio: float) -> str:
+    if not times["lanepack"].right:
+        return "wrong"
+    if not reference:
+        return "alone"
+    behind_us = (times["lanepack"].median - times[reference].median) * 1e6
+    if ratio >= case.needed or (case.behind_us is not None and behind_us <= case.behind_us):
+        return "met"
+    return "missed"
+
+
+def run_case(
+    case: Case, contestants: list[Contestant], *, budget_s: float, generator: torch.Generator
+) -> Row:
+    """Times one case; `budget_s` bounds its rounds, of which there are five at least."""
+    functions = _timed_functions(case, contestants)
+    with busy_process() if case.measure == "busy" else contextlib.nullcontext():
+        inputs = interleave(functions, _input_source(case, generator), budget_s=budget_s)
+    by_name = {contestant.name: contestant for contestant in contestants}
+    times = {}
+    for timed in functions:
+        low, median, high = quartiles(timed.seconds)
+        times[timed.name] = Time(median, low, high, _check(case, timed, by_name, inputs))
+        timed.result = None
+    reference = _reference(case, times)
+    ratio = ratio_low = ratio_high = math.nan
+    seconds = {timed.name: timed.seconds for timed in functions}
+    if reference:
+        ratio_low, ratio, ratio_high = _ratios(seconds, reference)
+    return Row(
+        case=case,
+        rounds=len(seconds["lanepack"]),
+        times=times,
+        reference=reference,
+        ratio=ratio,
+        ratio_low=ratio_low,
+        ratio_high=ratio_high,
+        torch_ratio=_ratios(seconds, "torch") if "torch" in seconds else None,
+        verdict=_verdict(case, times, reference, ratio),
+        route=route(case),
+    )
+
+
+def _ratios(seconds: dict[str, list[float]], reference: str) -> tuple[float, float, float]:
+    pairs = zip(seconds[reference], seconds["lanepack"], strict=True)
+    return quartiles([theirs / ours for theirs, ours in pairs])
+
+
+def route(case: Case) -> str:
+    """The identifier of the algorithm that lanepack takes for the case."""
+    dtype = getattr(torch, case.dtype)
+    shape = (case.n,) if case.operation.startswith("eig") else (case.m, case.n)
+    function = getattr(lanepack, f"{case.operation}_backend")
+    return function(*shape, case.batch, dtype=dtype, device="cpu")
+
+
+def run(
+    cases: list[Case],
+    contestants: list[Contestant],
+    *,
+    budget_s: float = 3.0,
+    seed: int = 0,
+    report: Callable[[Row], None] = lambda row: None,
+) -> list[Row]:
+    """Runs `cases` in order and hands each finished row to `report`."""
+    generator = torch.Generator().manual_seed(seed)
+    rows = []
+    for case in cases:
+        row = run_case(case, contestants, budget_s=budget_s, generator=generator)
+        report(row)
+        rows.append(row)
+    return rows
+
+
+__all__ = ["NAMES", "Row", "Time", "environment", "make_input", "route", "run", "run_case"]

@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `lanepack`: info, demo, bench, explain."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+# Set for the process that `bench --threads` starts in place of this one.
+_THREADS_SET = "LANEPACK_BENCH_THREADS"
+_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+
+_OPERATIONS = ("eigh", "eigvalsh", "svd", "svdvals", "qr")
+_DTYPES = ("float32", "float64", "complex64", "complex128")
+
+
+def _comma_list(allowed: Sequence[str] | None = None):
+    """An argparse type: names separated by commas, each one of `allowed`."""
+
+    def parse(text: str) -> list[str]:
+        names = [name.strip() for name in text.split(",") if name.strip()]
+        unknown = [name for name in names if allowed is not None and name not in allowed]
+        if unknown or not names:
+            what = ", ".join(unknown) or "nothing"
+            choices = f"; choose from {', '.join(allowed)}" if allowed is not None else ""
+            raise argparse.ArgumentTypeError(f"got {what}{choices}")
+        return names
+
+    return parse
+
+
+def _positive(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"got {text!r}, wanted a whole number of at least 1")
+    return value
+
+
+def _size(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"got {text!r}, wanted a whole number of at least 0")
+    return value
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line; each subcommand names its function in `run`."""
+    parser = argparse.ArgumentParser(
+        prog="lanepack",
+        description="Decompositions of batches of matrices: QR, eigh and SVD on PyTorch tensors.",
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    commands = parser.add_subparsers(dest="command", metavar="command")
+    _add_info(commands)
+    _add_demo(commands)
+    _add_bench(commands)
+    _add_explain(commands)
+    return parser
+
+
+def _add_info(commands) -> None:
+    text = "what was found on this machine: library, instruction set, threads, LAPACK"
+    command = commands.add_parser("info", help=text, description=f"Prints {text}.")
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+    command.set_defaults(run=_info)
+
+
+def _add_demo(commands) -> None:
+    command = commands.add_parser(
+        "demo",
+        help="a picture decomposed, times beside torch.linalg's, a plot",
+        description=(
+            "Decomposes a photograph: the structure tensor of every pixel with eigh, patches with "
+            "svd, local least-squares fits with qr. Prints times beside torch.linalg's and the "
+            "residuals, and writes a PNG that shows the results. Needs matplotlib: "
+            "pip install lanepack[demo]."
+        ),
+    )
+    command.add_argument(
+        "--image",
+        type=Path,
+        metavar="FILE",
+        help="your own picture (default: one of matplotlib's)",
+    )
+    command.add_argument(
+        "--output",
+        type=Path,
+        default=Path("lanepack_demo.png"),
+        metavar="FILE",
+        help="where the PNG goes (default: %(default)s)",
+    )
+    command.add_argument(
+        "--repeats", type=_positive, default=5, help="timed calls per function (default: 5)"
+    )
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+    command.set_defaults(run=_demo)
+
+
+def _add_bench(commands) -> None:
+    command = commands.add_parser(
+        "bench",
+        help="rivals beside lanepack: table, CSV, plot, comparison of two runs",
+        description=(
+            "Times lanepack beside torch.linalg, NumPy and JAX, those that are installed, on every "
+            "row of the case table: interleaved, fresh random inputs, results checked afterwards. "
+            "The exit status is 1 if a result was wrong; a missed target does not change it."
+        ),
+    )
+    add = command.add_argument
+    add("--quick", action="store_true", help="fewer rows and rounds: under three minutes")
+    add("--operations", type=_comma_list(_OPERATIONS), metavar="A,B", help=", ".join(_OPERATIONS))
+    add(
+        "--dtype",
+        type=_comma_list(_DTYPES),
+        metavar="A,B",
+        help=f"{', '.join(_DTYPES)} (default: the real ones)",
+    )
+    add(
+        "--rows",
+        type=_comma_list(),
+        metavar="A,B",
+        help=(
+            "only rows whose name, such as batch/eigh/float32/4096x16x16, contains one of these "
+            "texts or matches it as a shell pattern"
+        ),
+    )
+    add(
+        "--rivals",
+        type=_comma_list(("torch", "numpy", "jax")),
+        metavar="A,B",
+        help="torch, numpy, jax (default: all that are installed)",
+    )
+    add(
+        "--threads",
+        type=_positive,
+        metavar="N",
+        help="threads and cores for every contestant (default: torch's number of threads)",
+    )
+    add("--seed", type=int, default=0, help="of the random inputs (default: 0)")
+    add("--list", action="store_true", help="print the names of the chosen rows and exit")
+    add("--csv", type=Path, metavar="FILE", help="write the rows as CSV")
+    add(
+        "--plot",
+        type=Path,
+        metavar="FILE",
+        help="write a PNG: ratio against target (matplotlib)",
+    )
+    add("--json", action="store_true", help="print JSON instead of the table")
+    add(
+        "--compare",
+        nargs=2,
+        type=Path,
+        metavar=("BEFORE", "AFTER"),
+        help="compare two CSV files of earlier runs; nothing is timed",
+    )
+    command.set_defaults(run=_bench)
+
+
+def _add_explain(commands) -> None:
+    command = commands.add_parser(
+        "explain",
+        help="which algorithm a call takes, and why",
+        description=(
+            "Names the algorithm that a call takes. Example: lanepack explain eigh 4096 32 32"
+        ),
+    )
+    command.add_argument("operation", choices=_OPERATIONS)
+    command.add_argument(
+        "shape", type=_size, nargs="+", help="the input's shape: batch dimensions, then m and n"
+    )
+    command.add_argument("--dtype", choices=_DTYPES, default="float32", help="default: float32")
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+    command.set_defaults(run=_explain)
+
+
+def _info(arguments: argparse.Namespace) -> int:
+    from . import info
+
+    found = info.collect()
+    print(json.dumps(found, indent=2) if arguments.json else info.text(found))
+    return 0
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    from . import demo
+
+    result = demo.run(image=arguments.image, output=arguments.output, repeats=arguments.repeats)
+    print(json.dumps(result, indent=2) if arguments.json else demo.text(result))
+    return 0 if result["right"] else 1
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    import lanepack
+    import torch
+
+    shape = arguments.shape
+    if len(shape) < 2:
+        raise ValueError(
+            f"lanepack explain: got {len(shape)} size, wanted m and n, after any batch dimensions"
+        )
+    dtype = getattr(torch, arguments.dtype)
+    text = lanepack.explain(arguments.operation, *shape, dtype=dtype)
+    if arguments.json:
+        record = {"operation": arguments.operation, "shape": shape, "dtype": arguments.dtype}
+        print(json.dumps({**record, "explanation": text}, indent=2))
+    else:
+        print(text)
+    return 0
+
+
+def _restart_with_threads(threads: int, argv: Sequence[str]) -> None:
+    """Replaces this process by one in which every library sees `threads` threads and cores.
+
+    NumPy's OpenBLAS and JAX read their thread count only when they are loaded.
+    """
+    environment = dict(os.environ, **{name: str(threads) for name in _THREAD_VARIABLES})
+    environment[_THREADS_SET] = str(threads)
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        if threads > len(cores):
+            raise ValueError(
+                f"lanepack bench: --threads {threads}, but this process may use {len(cores)} cores"
+            )
+        os.sched_setaffinity(0, cores[:threads])
+    sys.stdout.flush()
+    command = [sys.executable, "-m", "lanepack", *argv]
+    os.execve(sys.executable, command, environment)
+
+
+def _bench(arguments: argparse.Namespace) -> int:
+    from .bench import cases, compare
+
+    if arguments.compare is not None:
+        changes = compare.compare(*arguments.compare)
+        if arguments.json:
+            print(json.dumps([vars(change) for change in changes], indent=2))
+        else:
+            print(compare.table(changes))
+        return 0
+    chosen = cases.select(
+        cases.load_cases(),
+        operations=arguments.operations,
+        dtypes=arguments.dtype,
+        rows=arguments.rows,
+        quick=arguments.quick,
+    )
+    if not chosen:
+        raise ValueError("lanepack bench: no row fits; --list without filters shows the names")
+    if arguments.list:
+        print("\n".join(case.name for case in chosen))
+        return 0
+    if arguments.threads is not None:
+        if os.environ.get(_THREADS_SET) != str(arguments.threads):
+            _restart_with_threads(arguments.threads, arguments.argv)
+        import torch
+
+        torch.set_num_threads(arguments.threads)
+    return _time_cases(arguments, chosen)
+
+
+def _time_cases(arguments: argparse.Namespace, chosen: list) -> int:
+    from .bench import contestants, plot, progress, report, run
+
+    field = contestants.available(arguments.rivals)
+    versions = {contestant.name: contestant.version for contestant in field}
+    environment = run.environment()
+    with progress.Progress(len(chosen)) as shown:
+        rows = run.run(
+            chosen,
+            field,
+            budget_s=1.0 if arguments.quick else 3.0,
+            seed=arguments.seed,
+            report=shown,
+        )
+    records = report.records(rows, environment, versions)
+    if arguments.csv is not None:
+        report.write_csv(arguments.csv, records)
+    if arguments.plot is not None:
+        plot.plot(arguments.plot, rows, environment)
+    if arguments.json:
+        print(json.dumps({**environment, "versions": versions, "rows": records}, indent=2))
+    else:
+        libraries = ", ".join(f"{name} {version}" for name, version in versions.items())
+        print(f"{environment['machine']}, {environment['threads']} threads used; {libraries}")
+        print(f"{environment['date']}, Python {environment['python']}\n")
+        print(report.table(rows))
+        print(f"\n{report.summary(rows)}")
+    return 1 if any(row.verdict == "wrong" for row in rows) else 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns the exit status."""
+    parser = build_parser()
+    argv = sys.argv[1:] if argv is None else argv
+    arguments = parser.parse_args(argv)
+    arguments.argv = argv
+    if arguments.version:
+        import lanepack
+
+        print(lanepack.__version__)
+        return 0
+    if arguments.command is None:
+        parser.print_help()
+        return 2
+    try:
+        status = arguments.run(arguments)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # The reader of a pipe left, as `| head` does. Python flushes stdout once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("lanepack: interrupted", file=sys.stderr)
+        return 130
+    except (ValueError, OSError, ModuleNotFoundError) as error:
+        text = str(error)
+        print(text if text.startswith("lanepack") else f"lanepack: {text}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
