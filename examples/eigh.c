@@ -15,8 +15,8 @@
 int main(void) {
   /* Only the lower triangle is read; row-major here. */
   double a[BATCH][N][N] = {
-      {{2, 0, 0}, {-1, 2, 0}, {0, -1, 2}},   /* 1-2-1: 2 - sqrt 2, 2, 2 + sqrt 2 */
-      {{1, 0, 0}, {NAN, 1, 0}, {0, 0, 1}}};  /* not finite: NaN for itself alone */
+      {{2, 0, 0}, {-1, 2, 0}, {0, -1, 2}},  /* 1-2-1: 2 - sqrt 2, 2, 2 + sqrt 2 */
+      {{1, 0, 0}, {NAN, 1, 0}, {0, 0, 1}}}; /* not finite: NaN for itself alone */
   double w[BATCH][N];
   double v[BATCH][N][N]; /* column-major: v[b][k] is the k-th eigenvector */
   int32_t info[BATCH];

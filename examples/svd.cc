@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Singular values of 1000 small matrices, from C++, without Python or torch, with the algorithm that
-// serves them and the error text of a call that is wrong.
+// Singular values of 1000 small matrices, from C++, without Python or torch, with the algorithm
+// that serves them and the error text of a call that is wrong.
 //
 //   c++ -std=c++20 -Iinclude examples/svd.cc -L<folder of liblanepack.so> -llanepack
 #include <cmath>

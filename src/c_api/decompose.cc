@@ -9,9 +9,7 @@ namespace lanepack {
 namespace {
 
 // True if A has no elements: the results are then known, and no algorithm runs.
-bool has_no_elements(const ProblemKey& key) {
-  return key.m == 0 || key.n == 0 || key.batch == 0;
-}
+bool has_no_elements(const ProblemKey& key) { return key.m == 0 || key.n == 0 || key.batch == 0; }
 
 void finish_empty(const QrProblem& problem) {
   if (problem.q.data != nullptr) fill_identity(problem.key.dtype, problem.q);

@@ -27,11 +27,10 @@ void fill_identity_of(const MatrixBatch& output) {
 void log_route(const ProblemKey& key, const char* identifier) {
   const char* const log = std::getenv("LANEPACK_LOG");
   if (log == nullptr || std::strcmp(log, "route") != 0) return;
-  std::fprintf(stderr,
-               "lanepack: %s %s %" PRId64 "x%" PRId64 " batch %" PRId64 " threads %d %s -> %s\n",
-               operation_name(key.operation), dtype_name(key.dtype), key.m, key.n, key.batch,
-               key.threads, key.routing == Routing::kInvariant ? "invariant" : "fastest",
-               identifier);
+  std::fprintf(
+      stderr, "lanepack: %s %s %" PRId64 "x%" PRId64 " batch %" PRId64 " threads %d %s -> %s\n",
+      operation_name(key.operation), dtype_name(key.dtype), key.m, key.n, key.batch, key.threads,
+      key.routing == Routing::kInvariant ? "invariant" : "fastest", identifier);
 }
 
 void fill_identity(Dtype dtype, const MatrixBatch& output) {

@@ -30,8 +30,7 @@ Status check_common(const char* function, const Source& source, uint32_t allowed
   }
   if (source.device != LANEPACK_DEVICE_CPU) {
     return fail(Status::kUnsupported, "%s: device is %d (%s); this library serves 0 (CPU) only",
-                function, source.device,
-                source.device == LANEPACK_DEVICE_CUDA ? "CUDA" : "Metal");
+                function, source.device, source.device == LANEPACK_DEVICE_CUDA ? "CUDA" : "Metal");
   }
   if (source.device_index != 0) {
     return fail(Status::kInvalidArgument, "%s: device_index is %d; it must be 0 for the CPU",
@@ -102,8 +101,7 @@ bool find_extent(const lanepack_batch& b, Extent* extent) {
 
 // The address range [first, last) of an argument that is not empty; false if it leaves the address
 // space.
-bool find_range(const Argument& argument, const Extent& extent, uintptr_t* first,
-                uintptr_t* last) {
+bool find_range(const Argument& argument, const Extent& extent, uintptr_t* first, uintptr_t* last) {
   const int64_t bytes = size_bytes(argument.dtype);
   int64_t low = 0;
   int64_t high = 0;
@@ -169,8 +167,7 @@ bool overlaps_itself(const lanepack_batch& b, const Extent& extent) {
   if (static_cast<uint64_t>(extent.elements) > reach + 1) return true;
   for (int i = 0; i < used; ++i) {
     for (int j = i + 1; j < used; ++j) {
-      const uint64_t divisor =
-          greatest_common_divisor(dimensions[i].stride, dimensions[j].stride);
+      const uint64_t divisor = greatest_common_divisor(dimensions[i].stride, dimensions[j].stride);
       if (dimensions[j].stride / divisor < dimensions[i].count &&
           dimensions[i].stride / divisor < dimensions[j].count) {
         return true;
@@ -194,8 +191,7 @@ bool is_dense(const lanepack_batch& b) {
 
 }  // namespace
 
-Status check_struct_size(const char* function, const char* type, const void* args,
-                         int64_t wanted) {
+Status check_struct_size(const char* function, const char* type, const void* args, int64_t wanted) {
   if (args == nullptr) {
     return fail(Status::kInvalidArgument, "%s: the argument is null; it must be a %s", function,
                 type);
@@ -227,27 +223,24 @@ Status check_call(const char* function, const lanepack_call& call, uint32_t allo
 }
 
 Status check_problem(const char* function, const lanepack_problem& problem, ProblemKey* key) {
-  if (problem.operation < LANEPACK_OPERATION_QR ||
-      problem.operation > LANEPACK_OPERATION_SVDVALS) {
+  if (problem.operation < LANEPACK_OPERATION_QR || problem.operation > LANEPACK_OPERATION_SVDVALS) {
     return fail(Status::kInvalidArgument,
                 "%s: operation is %d; it must be 0 (qr), 1 (eigh), 2 (eigvalsh), 3 (svd) or "
                 "4 (svdvals)",
                 function, problem.operation);
   }
   key->operation = static_cast<Operation>(problem.operation);
-  const bool is_eigh =
-      key->operation == Operation::kEigh || key->operation == Operation::kEigvalsh;
+  const bool is_eigh = key->operation == Operation::kEigh || key->operation == Operation::kEigvalsh;
   const bool is_svd = key->operation == Operation::kSvd || key->operation == Operation::kSvdvals;
   const uint32_t flags = is_eigh ? LANEPACK_FLAG_UPPER : is_svd ? LANEPACK_FLAG_JACOBI : 0u;
   Status status = check_common(function, problem, flags, key);
   if (status != Status::kOk) return status;
   status = check_counts(function, problem.m, problem.n, problem.batch, key);
   if (status != Status::kOk) return status;
-  const bool may_be_full =
-      key->operation == Operation::kQr || key->operation == Operation::kSvd;
+  const bool may_be_full = key->operation == Operation::kQr || key->operation == Operation::kSvd;
   if (problem.full != 0 && (problem.full != 1 || !may_be_full)) {
-    return fail(Status::kInvalidArgument,
-                "%s: full is %d; it must be 0, or for qr and svd 0 or 1", function, problem.full);
+    return fail(Status::kInvalidArgument, "%s: full is %d; it must be 0, or for qr and svd 0 or 1",
+                function, problem.full);
   }
   key->full = problem.full == 1;
   if (is_eigh && key->m != key->n) {
@@ -324,8 +317,8 @@ Status check_info(const char* function, const lanepack_call& call, int64_t batch
   uintptr_t bytes = 0;
   uintptr_t last = 0;
   if (address % alignof(int32_t) != 0) {
-    return fail(Status::kInvalidArgument, "%s: info is %p; it must be aligned to 4 bytes",
-                function, static_cast<const void*>(call.info));
+    return fail(Status::kInvalidArgument, "%s: info is %p; it must be aligned to 4 bytes", function,
+                static_cast<const void*>(call.info));
   }
   if (__builtin_mul_overflow(static_cast<uintptr_t>(batch), sizeof(int32_t), &bytes) ||
       __builtin_add_overflow(address, bytes, &last)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the checks of all operations share. Every function takes whatever a caller's struct may hold:
-// nothing is computed from an unchecked field that could overflow, and no data pointer is read.
+// What the checks of all operations share. Every function takes whatever a caller's struct may
+// hold: nothing is computed from an unchecked field that could overflow, and no data pointer is
+// read.
 #ifndef LANEPACK_OPERATIONS_CHECK_H_
 #define LANEPACK_OPERATIONS_CHECK_H_
 

@@ -42,8 +42,7 @@ Status check_qr_shapes(const char* function, const lanepack_qr_args& args, Probl
 
 }  // namespace
 
-Status check_qr(const char* function, const lanepack_qr_args* args, Data data,
-                QrProblem* problem) {
+Status check_qr(const char* function, const lanepack_qr_args* args, Data data, QrProblem* problem) {
   Status status = check_struct_size(function, "lanepack_qr_args", args, sizeof(*args));
   if (status != Status::kOk) return status;
   ProblemKey& key = problem->key;

@@ -7,8 +7,7 @@
 
 namespace lanepack {
 
-Status check_qr(const char* function, const lanepack_qr_args* args, Data data,
-                QrProblem* problem);
+Status check_qr(const char* function, const lanepack_qr_args* args, Data data, QrProblem* problem);
 
 // Floating-point operations of one matrix, in real arithmetic of its dtype (a complex multiply-add
 // counts as four real ones), by LAPACK Working Note 41, table 3.

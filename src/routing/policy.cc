@@ -123,9 +123,8 @@ Status find_threshold(const char* function, const char* family_name, int32_t dev
       }
     }
   }
-  return fail(Status::kInvalidArgument,
-              "%s: %s has no threshold '%.64s'; it must be one of: %s", function, family_name,
-              name == nullptr ? "(null)" : name, names_of(family));
+  return fail(Status::kInvalidArgument, "%s: %s has no threshold '%.64s'; it must be one of: %s",
+              function, family_name, name == nullptr ? "(null)" : name, names_of(family));
 }
 
 }  // namespace

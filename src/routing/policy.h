@@ -22,15 +22,16 @@ enum class Threshold : int32_t {
   kTallMinRatio = 2,
   // ... and the shorter side has at most this many entries. tall_max_n.
   kTallMaxN = 3,
-  // svd: largest max(m, n) for which the lanes take Jacobi, above it bidiagonalisation. jacobi_max_n.
+  // svd: largest max(m, n) for which the lanes take Jacobi, above it bidiagonalisation.
+  // jacobi_max_n.
   kJacobiMaxN = 4,
 };
 
 // The value in force; the family must have the threshold.
 int64_t threshold(Family family, Threshold threshold, Dtype dtype);
 
-// By name, as the C interface has them. `function` heads the error text. Unknown family or name, or a
-// value out of its bounds: kInvalidArgument, with the text of what is wanted.
+// By name, as the C interface has them. `function` heads the error text. Unknown family or name, or
+// a value out of its bounds: kInvalidArgument, with the text of what is wanted.
 Status set_policy(const char* function, const char* family, int32_t device, const char* name,
                   int64_t value);
 Status get_policy(const char* function, const char* family, int32_t device, const char* name,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules are a table, read from top to bottom: the first rule whose condition holds, and whose
-// algorithm is in this build and supports the problem, decides. So an algorithm that is absent falls
-// through to the next rule of its operation. The size against which lanes_max_n and its like are
-// held is max(m, n): the longer side bounds the memory of a lane. Under `invariant` no condition
-// looks at batch, threads or strides.
+// algorithm is in this build and supports the problem, decides. So an algorithm that is absent
+// falls through to the next rule of its operation. The size against which lanes_max_n and its like
+// are held is max(m, n): the longer side bounds the memory of a lane. Under `invariant` no
+// condition looks at batch, threads or strides.
 #include "routing/router.h"
 
 #include <algorithm>

@@ -51,8 +51,8 @@ std::vector<Case<Args>> common_cases(uint32_t flag) {
       {"a stride", [](Args* x) { x->a.col_stride = kHuge; }, kInvalid, "address space"},
       {"a stride -", [](Args* x) { x->a.row_stride = -kHuge - 1; }, kInvalid, "address space"},
       {"a below 0", [](Args* x) { x->a.batch_stride = -(kHuge / 16); }, kInvalid, "address space"},
-      {"a odd address",
-       [](Args* x) { x->a.data = static_cast<char*>(x->a.data) + 1; }, kInvalid, "aligned to 4"},
+      {"a odd address", [](Args* x) { x->a.data = static_cast<char*>(x->a.data) + 1; }, kInvalid,
+       "aligned to 4"},
       {"info odd address",
        [](Args* x) {
          x->call.info = reinterpret_cast<int32_t*>(reinterpret_cast<char*>(x->call.info) + 2);
@@ -111,8 +111,8 @@ TEST(Arguments, Qr) {
        "q.data is"},
   };
   cases.insert(cases.end(), own.begin(), own.end());
-  run_cases(cases, [] { return Qr<float>(2, 5, 3); }, lanepack_qr, lanepack_qr_workspace,
-            "lanepack_qr");
+  run_cases(
+      cases, [] { return Qr<float>(2, 5, 3); }, lanepack_qr, lanepack_qr_workspace, "lanepack_qr");
 }
 
 TEST(Arguments, Eigh) {
@@ -132,8 +132,9 @@ TEST(Arguments, Eigh) {
       {"v is a", [](Args* x) { x->v.data = x->a.data; }, kInvalid, "a and v share memory"},
   };
   cases.insert(cases.end(), own.begin(), own.end());
-  run_cases(cases, [] { return Eigh<float>(2, 4); }, lanepack_eigh, lanepack_eigh_workspace,
-            "lanepack_eigh");
+  run_cases(
+      cases, [] { return Eigh<float>(2, 4); }, lanepack_eigh, lanepack_eigh_workspace,
+      "lanepack_eigh");
 }
 
 TEST(Arguments, Svd) {
@@ -152,8 +153,9 @@ TEST(Arguments, Svd) {
       {"u is vh", [](Args* x) { x->u.data = x->vh.data; }, kInvalid, "u and vh share memory"},
   };
   cases.insert(cases.end(), own.begin(), own.end());
-  run_cases(cases, [] { return Svd<float>(2, 5, 3); }, lanepack_svd, lanepack_svd_workspace,
-            "lanepack_svd");
+  run_cases(
+      cases, [] { return Svd<float>(2, 5, 3); }, lanepack_svd, lanepack_svd_workspace,
+      "lanepack_svd");
 }
 
 TEST(Arguments, TakesEveryInputStride) {
@@ -177,8 +179,7 @@ TEST(Arguments, WorkspaceIsNone) {
       << lanepack_last_error();
   EXPECT_EQ(bytes, 0);
   EXPECT_EQ(lanepack_svd_workspace(&call.args, nullptr), LANEPACK_STATUS_INVALID_ARGUMENT);
-  EXPECT_EQ(last_error(),
-            "lanepack_svd_workspace: bytes is null; it must point to an int64_t");
+  EXPECT_EQ(last_error(), "lanepack_svd_workspace: bytes is null; it must point to an int64_t");
 }
 
 }  // namespace

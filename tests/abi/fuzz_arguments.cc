@@ -11,8 +11,22 @@
 namespace {
 
 constexpr int64_t kArenaBytes = 1 << 16;
-constexpr int64_t kInterestingSizes[] = {0, 1, 2, 3, 4, 5, 7, 8, 16, 33, -1, INT64_MAX, INT64_MIN,
-                                         int64_t{1} << 31, int64_t{1} << 32, int64_t{1} << 62};
+constexpr int64_t kInterestingSizes[] = {0,
+                                         1,
+                                         2,
+                                         3,
+                                         4,
+                                         5,
+                                         7,
+                                         8,
+                                         16,
+                                         33,
+                                         -1,
+                                         INT64_MAX,
+                                         INT64_MIN,
+                                         int64_t{1} << 31,
+                                         int64_t{1} << 32,
+                                         int64_t{1} << 62};
 
 alignas(64) unsigned char g_arena[5][kArenaBytes];
 
