@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "backends/cpu/lanes_io-inl.h"
 #include "core/thread_pool.h"
@@ -30,9 +31,13 @@ constexpr int full_width() {
 }
 
 // The dialect's T and S for a C++ scalar at W lanes in K vectors.
+template <class F, int W, int K>
+using lanes_or_lone =
+    std::conditional_t<W * K == 1, simt::lone<F>, simt::lanes<F, W, K>>;
+
 template <class S, int W, int K>
 struct lane_types {
-  using real = simt::lanes<S, W, K>;
+  using real = lanes_or_lone<S, W, K>;
   using scalar = real;
   using F = S;
   static constexpr int kParts = 1;
@@ -41,7 +46,7 @@ struct lane_types {
 };
 template <class R, int W, int K>
 struct lane_types<std::complex<R>, W, K> {
-  using real = simt::lanes<R, W, K>;
+  using real = lanes_or_lone<R, W, K>;
   using scalar = simt::complex<real>;
   using F = R;
   static constexpr int kParts = 2;
