@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of the CPU lanes in the table of algorithms.
+#include <algorithm>
+#include <cstdint>
+
 #include "backends/backend.h"
 #include "backends/cpu/lanes.h"
 
@@ -16,7 +19,19 @@ Status run_eigh(const EighProblem& problem) {
   return kRun[static_cast<int>(problem.key.dtype)](problem);
 }
 
+using RunQr = Status (*)(const QrProblem&);
+Status run_qr(const QrProblem& problem) {
+  static constexpr RunQr kRun[] = {lanes_qr_f32, lanes_qr_f64, lanes_qr_c64, lanes_qr_c128};
+  return kRun[static_cast<int>(problem.key.dtype)](problem);
+}
+// A pack counts its elements in int.
+bool fits_householder_qr(const ProblemKey& key) {
+  const int64_t columns = key.full ? std::max(key.m, key.n) : key.n;
+  return key.device == 0 && columns <= INT32_MAX / (2 * (key.m + 1));
+}
+
 constexpr Algorithm kAlgorithms[] = {
+    {"qr.householder.lanes", Operation::kQr, fits_householder_qr, run_qr, nullptr, nullptr},
     {"eigh.tridiagonal_ql.lanes", Operation::kEigh, any_size, nullptr, run_eigh, nullptr},
 };
 

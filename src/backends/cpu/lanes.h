@@ -12,6 +12,11 @@ Status lanes_eigh_f64(const EighProblem& problem);
 Status lanes_eigh_c64(const EighProblem& problem);
 Status lanes_eigh_c128(const EighProblem& problem);
 
+Status lanes_qr_f32(const QrProblem& problem);
+Status lanes_qr_f64(const QrProblem& problem);
+Status lanes_qr_c64(const QrProblem& problem);
+Status lanes_qr_c128(const QrProblem& problem);
+
 }  // namespace lanepack
 
 #endif  // LANEPACK_BACKENDS_CPU_LANES_H_

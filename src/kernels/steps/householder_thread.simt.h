@@ -20,13 +20,24 @@ SIMT_FN T reflector_tau_(T head, T beta) {
 }
 template <class T>
 SIMT_FN simt::complex<T> reflector_tau_(simt::complex<T> head, T beta) {
-  // tau = conj(-1 / (beta head)) = -head / (beta |head|^2)
-  const T scale = simt::constant<T>(-1.0f) / (beta * simt::norm2(head, simt::constant<T>(0.0f)));
-  return simt::scale(scale, head);
+  // tau = conj(-1 / (beta head)) = -head / (beta |head|^2), in an order that cannot underflow: the
+  // product below the line has the size of a cube
+  const T one = simt::constant<T>(1.0f);
+  const T inverse = one / simt::norm2(head, simt::constant<T>(0.0f));
+  return simt::scale(-(one / beta), simt::scale(inverse, head));
+}
+
+// The squared norm below which the rest of a vector counts as zero, in a matrix whose largest entry
+// lies in [1, 2). Squares below tiny() may have been flushed: they must not matter in a norm that is
+// used, or H would not be orthogonal. 2^-43 (float32) and 2^-471 in the norm are far below u.
+template <class T>
+SIMT_FN T negligible_square() {
+  return simt::tiny<T>() *
+         simt::constant<T>(simt::is_double<T>() ? 1208925819614629174706176.0f : 1099511627776.0f);
 }
 
 // The reflector of a vector with head alpha and sigma = the squared norm of the rest. Where the rest
-// (and the imaginary part of alpha) vanishes, H = I: tau = 0, beta = real(alpha).
+// (and the imaginary part of alpha) is negligible, H = I: tau = 0, beta = real(alpha).
 template <class S>
 SIMT_FN reflector<S> make_reflector(S alpha, simt::real_of<S> sigma) {
   using T = simt::real_of<S>;
@@ -35,7 +46,7 @@ SIMT_FN reflector<S> make_reflector(S alpha, simt::real_of<S> sigma) {
   const T re = simt::real(alpha);
   const T im = simt::imag(alpha);
   const T rest = simt::fma(im, im, sigma);
-  const simt::mask_of<T> trivial = simt::mask_not(rest >= simt::tiny<T>());
+  const simt::mask_of<T> trivial = simt::mask_not(rest >= negligible_square<T>());
   const T h = simt::select(trivial, one, simt::fma(re, re, rest));
   const T mu = simt::sqrt(h);
   reflector<S> r;
