@@ -15,7 +15,7 @@ CpuTarget cpu_target();
 }  // namespace lanepack
 
 #if HWY_ARCH_X86
-#define LANEPACK_DISPATCH(function)                                        \
+#define LANEPACK_DISPATCH(function)                                               \
   (::lanepack::cpu_target() == ::lanepack::CpuTarget::kAvx512 ? &N_AVX3::function \
    : ::lanepack::cpu_target() == ::lanepack::CpuTarget::kAvx2 ? &N_AVX2::function \
                                                               : &HWY_STATIC_DISPATCH(function))
