@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -184,6 +185,7 @@ def _add_explain(commands) -> None:
         "shape", type=_size, nargs="+", help="the input's shape: batch dimensions, then m and n"
     )
     command.add_argument("--dtype", choices=_DTYPES, default="float32", help="default: float32")
+    command.add_argument("--device", help="such as cpu (default: the accelerator, else the CPU)")
     command.add_argument("--json", action="store_true", help="print one JSON object")
     command.set_defaults(run=_explain)
 
@@ -205,21 +207,29 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def _explain(arguments: argparse.Namespace) -> int:
-    import lanepack
     import torch
 
-    shape = arguments.shape
-    if len(shape) < 2:
-        raise ValueError(
-            f"lanepack explain: got {len(shape)} size, wanted m and n, after any batch dimensions"
-        )
-    dtype = getattr(torch, arguments.dtype)
-    text = lanepack.explain(arguments.operation, *shape, dtype=dtype)
-    if arguments.json:
-        record = {"operation": arguments.operation, "shape": shape, "dtype": arguments.dtype}
-        print(json.dumps({**record, "explanation": text}, indent=2))
-    else:
+    import lanepack
+
+    operation, shape = arguments.operation, arguments.shape
+    where = {"dtype": getattr(torch, arguments.dtype), "device": arguments.device}
+    text = lanepack.explain(operation, *shape, **where)
+    if not arguments.json:
         print(text)
+        return 0
+    *batch, m, n = shape
+    sizes = (n,) if operation in ("eigh", "eigvalsh") else (m, n)
+    route = getattr(lanepack, f"{operation}_backend")(*sizes, math.prod(batch), **where)
+    record = {
+        "operation": operation,
+        "shape": shape,
+        "dtype": arguments.dtype,
+        "route": route,
+        "policy_source": lanepack.policy_source(operation, arguments.device),
+        "policy": lanepack.policy(operation, arguments.device),
+        "explanation": text,
+    }
+    print(json.dumps(record, indent=2))
     return 0
 
 
@@ -328,7 +338,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("lanepack: interrupted", file=sys.stderr)
         return 130
-    except (ValueError, OSError, ModuleNotFoundError) as error:
+    except (ValueError, OSError, ModuleNotFoundError, NotImplementedError) as error:
         text = str(error)
         print(text if text.startswith("lanepack") else f"lanepack: {text}", file=sys.stderr)
         return 2

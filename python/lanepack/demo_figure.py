@@ -110,10 +110,11 @@ def _bars(axis: Any, timings: list[dict[str, Any]]) -> None:
             (0.17, "torch_ms", _THEIRS, "torch.linalg"),
         ):
             axis.barh(row + offset, timing[key], 0.26, color=colour)
+            about = "~" if name != "lanepack" and timing["torch_scaled_from"] else ""
             axis.text(
                 timing[key] + 0.01 * longest,
                 row + offset,
-                f"{name} {timing[key]:.3g} ms",
+                f"{name} {about}{timing[key]:.3g} ms",
                 va="center",
                 fontsize=9,
             )

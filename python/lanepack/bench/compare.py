@@ -55,23 +55,35 @@ def _read(path: str | Path) -> dict[tuple[str, ...], dict[str, str]]:
     return {tuple(row[name] for name in _KEY): row for row in rows}
 
 
-def _measured(row: dict[str, str], name: str, sign: int) -> tuple[float, float]:
-    """A speed, as the median of a column or its reciprocal, and that median's relative error."""
-    unit = "_ms" if sign < 0 else ""
-    low, median, high = (float(row[f"{name}{part}{unit}"]) for part in ("_low", "", "_high"))
-    return median**sign, _MEDIAN_ERROR * (high - low) / median / math.sqrt(float(row["rounds"]))
+@dataclasses.dataclass(frozen=True)
+class _Speed:
+    median: float
+    low: float
+    high: float
+    error: float  # relative, of the median
+
+
+def _speed(row: dict[str, str], column: str) -> _Speed:
+    """torch_ratio as it stands, or the reciprocal of lanepack's time."""
+    unit = "_ms" if column == "lanepack" else ""
+    low, median, high = (float(row[f"{column}{part}{unit}"]) for part in ("_low", "", "_high"))
+    error = _MEDIAN_ERROR * (high - low) / median / math.sqrt(float(row["rounds"]))
+    if unit:
+        low, median, high = 1 / high, 1 / median, 1 / low
+    return _Speed(median, low, high, error)
 
 
 def _change(key: tuple[str, ...], before: dict[str, str], after: dict[str, str]) -> Change:
-    if before["torch_ratio"] and after["torch_ratio"]:
-        (old, old_error), (new, new_error) = (
-            _measured(r, "torch_ratio", 1) for r in (before, after)
-        )
-    else:
-        (old, old_error), (new, new_error) = (_measured(r, "lanepack", -1) for r in (before, after))
-    speed = new / old
-    band = max(_LEAST_BAND, _BAND_IN_ERRORS * math.hypot(old_error, new_error))
-    verdict = "faster" if speed > 1 + band else "slower" if speed < 1 / (1 + band) else "same"
+    column = "torch_ratio" if before["torch_ratio"] and after["torch_ratio"] else "lanepack"
+    old, new = _speed(before, column), _speed(after, column)
+    speed = new.median / old.median
+    band = max(_LEAST_BAND, _BAND_IN_ERRORS * math.hypot(old.error, new.error))
+    # A machine that switches between two speeds has medians that jump: neither may lie where the
+    # middle half of the other run lies.
+    apart = not (old.low <= new.median <= old.high or new.low <= old.median <= new.high)
+    verdict = "same"
+    if apart and not 1 / (1 + band) <= speed <= 1 + band:
+        verdict = "faster" if speed > 1 else "slower"
     times = (float(row["lanepack_ms"]) for row in (before, after))
     return Change(key, *times, speed, band, verdict)
 

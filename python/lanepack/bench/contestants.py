@@ -7,8 +7,9 @@ import importlib.util
 from collections.abc import Callable
 from typing import Any
 
-import lanepack
 import torch
+
+import lanepack
 
 # Ours first; the order in tables and plots.
 NAMES = ("lanepack", "torch", "numpy", "jax")

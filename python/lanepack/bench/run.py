@@ -11,8 +11,9 @@ import platform
 from collections.abc import Callable
 from typing import Any
 
-import lanepack
 import torch
+
+import lanepack
 
 from . import check
 from .cases import Case
@@ -21,6 +22,11 @@ from .measure import Timed, busy_process, interleave, last_input, quartiles
 
 _WITH_VECTORS = {"eigvalsh": "eigh", "svdvals": "svd"}
 _SMALL_INPUTS = 64
+
+# A rival whose call would take longer than this is left out of the row: torch's qr wakes all OpenMP
+# threads for every matrix of a batch, and takes minutes where another process keeps a core busy.
+_LONGEST_CALL_S = 3.0
+_PROBE_MATRICES = 32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,9 +96,25 @@ def _gradient_call(function: Callable[[Any], Any]) -> Callable[[torch.Tensor], A
     return call
 
 
-def _timed_functions(case: Case, contestants: list[Contestant]) -> list[Timed]:
+def _too_slow(case: Case, contestant: Contestant, generator: torch.Generator) -> bool:
+    """Whether a call on the whole batch would take too long, judged from a few of its matrices."""
+    if case.measure not in ("batch", "values") or case.batch <= _PROBE_MATRICES:
+        return False
+    if contestant.name == "lanepack":
+        return False
+    probe = dataclasses.replace(case, batch=_PROBE_MATRICES)
+    timed = Timed(contestant.name, contestant.prepare, contestant.function(case.operation))
+    estimate = timed.estimate(make_input(probe, generator))
+    return estimate * case.batch / _PROBE_MATRICES > _LONGEST_CALL_S
+
+
+def _timed_functions(
+    case: Case, contestants: list[Contestant], generator: torch.Generator
+) -> list[Timed]:
     functions = []
     for contestant in contestants:
+        if _too_slow(case, contestant, generator):
+            continue
         function = contestant.function(case.operation)
         if case.measure == "gradient":
             if contestant.name not in ("lanepack", "torch"):
@@ -156,7 +178,7 @@ def run_case(
     case: Case, contestants: list[Contestant], *, budget_s: float, generator: torch.Generator
 ) -> Row:
     """Times one case; `budget_s` bounds its rounds, of which there are five at least."""
-    functions = _timed_functions(case, contestants)
+    functions = _timed_functions(case, contestants, generator)
     with busy_process() if case.measure == "busy" else contextlib.nullcontext():
         inputs = interleave(functions, _input_source(case, generator), budget_s=budget_s)
     by_name = {contestant.name: contestant for contestant in contestants}

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `lanepack info` prints: what was found on this machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import Any
+
+import torch
+
+import lanepack
+
+from . import _native
+
+_FAMILIES = ("qr", "eigh", "svd")
+_ENVIRONMENT = ("LANEPACK_CPU", "LANEPACK_FORCE", "LANEPACK_LIBRARY", "LANEPACK_LOG")
+
+
+def collect() -> dict[str, Any]:
+    """Versions, library, devices, LAPACK and routing policies as a JSON-ready dict."""
+    return {
+        "version": lanepack.__version__,
+        "library": _native._library._name,
+        "abi": _native.ABI_VERSION,
+        "device": lanepack.device_name("cpu"),
+        "instruction_set": _native.cpu_target(),
+        "threads": torch.get_num_threads(),
+        "lapack": _native.lapack_name() or None,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "routing": lanepack.routing(),
+        "policies": {
+            family: {
+                "source": lanepack.policy_source(family, "cpu"),
+                **lanepack.policy(family, "cpu"),
+            }
+            for family in _FAMILIES
+        },
+        "environment": {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+    }
+
+
+def text(found: dict[str, Any]) -> str:
+    """The same for a reader."""
+    lapack = found["lapack"] or "none: our own routines serve every size"
+    lines = [
+        ("lanepack", f"{found['version']} (ABI {found['abi']})"),
+        ("library", found["library"]),
+        ("device", found["device"]),
+        ("lanes", found["instruction_set"]),
+        ("threads", str(found["threads"])),
+        ("LAPACK", lapack),
+        ("torch", f"{found['torch']} on Python {found['python']}"),
+        ("routing", found["routing"]),
+    ]
+    for family, policy in found["policies"].items():
+        values = ", ".join(f"{name} {value}" for name, value in policy.items() if name != "source")
+        lines.append((f"{family} policy", f"{policy['source']}: {values}"))
+    for name, value in found["environment"].items():
+        lines.append((name, value))
+    width = max(len(name) for name, _ in lines)
+    return "\n".join(f"{name.ljust(width)}  {value}" for name, value in lines)
