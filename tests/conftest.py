@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options and tiers of the whole suite."""
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("lanepack")
+    group.addoption(
+        "--all",
+        action="store_true",
+        default=False,
+        help="run the slow tier too (the same as -m 'slow or not slow')",
+    )
+    group.addoption(
+        "--implementation",
+        choices=("lanepack", "torch"),
+        default="lanepack",
+        help="what the conformance suite tries; torch shows that its bounds stand",
+    )
+    group.addoption(
+        "--accuracy-table",
+        metavar="PATH",
+        default=None,
+        help="write the conformance suite's maxima, ours beside LAPACK's, to PATH",
+    )
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: of the slow tier, run with --all or -m slow")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--all") or config.option.markexpr:
+        return
+    fast = [item for item in items if not item.get_closest_marker("slow")]
+    config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("slow")])
+    items[:] = fast
