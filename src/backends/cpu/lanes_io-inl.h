@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Load and store between matrices in memory and packs of lanes. Element (i, j) of lane w, part p
 // (real, imaginary) lies at pack[((j * ld + i) * P + p) * stride + w] (stride: the
-// reals of one T, more than its lanes only where a single lane fills a vector). Three forms: lanes adjacent in
-// memory (batch stride of one element), matrices with adjacent elements (transposed in registers,
-// 16 bytes at a time), and any strides (copy loops; gathers were 2 to 3.5 times slower).
+// reals of one T). Three forms: lanes adjacent in memory (batch stride of one element), matrices with
+// adjacent elements (transposed in registers, in tiles of 16 bytes a row), and any strides (copy
+// loops; gathers were 2 to 3.5 times slower).
 #if defined(LANEPACK_BACKENDS_CPU_LANES_IO_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef LANEPACK_BACKENDS_CPU_LANES_IO_INL_H_
 #undef LANEPACK_BACKENDS_CPU_LANES_IO_INL_H_
@@ -44,60 +44,98 @@ RealView<F> transposed(RealView<F> a) {
   return a;
 }
 
-// Where the k-th real of a run of adjacent elements goes, in vectors of the pack.
+// Where the k-th real of a run of adjacent elements goes, in vectors of the pack: elements that are
+// `step` apart there, or as a table says.
 template <int P>
-HWY_INLINE ptrdiff_t run_offset(int k, ptrdiff_t step) {
-  return P == 1 ? k * step : (k / 2) * step * 2 + k % 2;
+struct RunStep {
+  ptrdiff_t step;
+  HWY_INLINE ptrdiff_t operator()(int k) const {
+    return P == 1 ? k * step : (k / 2) * step * 2 + k % 2;
+  }
+};
+constexpr int kRunTableSize = 64;
+struct RunTable {
+  int32_t at[kRunTableSize];
+  HWY_INLINE ptrdiff_t operator()(int k) const { return at[k]; }
+};
+// A whole small matrix, its rows one after another in memory.
+template <int P>
+HWY_INLINE RunTable row_major_table(int rows, int cols, int ld) {
+  RunTable table;
+  int k = 0;
+  for (int i = 0; i < rows; ++i) {
+    for (int j = 0; j < cols; ++j) {
+      for (int p = 0; p < P; ++p) table.at[k++] = (j * ld + i) * P + p;
+    }
+  }
+  return table;
 }
 
-// `length` adjacent reals of each of `width` lanes into the pack; lane pointers in `source`.
-template <class F, int P, int kWidth, int kStride>
-HWY_INLINE void load_run(const F* const* source, int length, F* pack, ptrdiff_t step) {
+// Lanes that one vector of a pack holds.
+template <class F, int kWidth>
+constexpr int vector_width() {
+  constexpr int kFull = static_cast<int>(HWY_LANES(F));
+  return kWidth < kFull ? kWidth : kFull;
+}
+
+// `length` adjacent reals of each of `width` lanes into the pack; lane pointers in `source`. Whole
+// vectors are put together in registers, so that the loads that follow find one store each.
+template <class F, int kWidth, int kStride, class Offset>
+HWY_INLINE void load_run(const F* const* source, int length, F* pack, const Offset& offset) {
   constexpr int B = simt::tile_order<F>();
   if constexpr (B > 1 && kWidth % B == 0) {
-    const hn::CappedTag<F, B> d;
+    constexpr int V = vector_width<F, kWidth>();
+    const hn::CappedTag<F, V> d;
     int k = 0;
     while (length >= B && k < length) {
       if (k > length - B) k = length - B;  // the last tile overlaps the one before
-      for (int q = 0; q < kWidth; q += B) {
-        hn::Vec<hn::CappedTag<F, B>> t[B];
-        for (int x = 0; x < B; ++x) t[x] = hn::LoadU(d, source[q + x] + k);
-        simt::transpose_tile(d, t);
-        for (int x = 0; x < B; ++x) {
-          hn::Store(t[x], d, pack + run_offset<P>(k + x, step) * kStride + q);
-        }
+      for (int q = 0; q < kWidth; q += V) {
+        hn::Vec<hn::CappedTag<F, V>> t[B];
+        for (int x = 0; x < B; ++x) t[x] = simt::load_blocks<V>(source + q + x, k);
+        simt::transpose_tiles(d, t);
+        for (int x = 0; x < B; ++x) hn::Store(t[x], d, pack + offset(k + x) * kStride + q);
       }
       k += B;
     }
     if (length >= B) return;
   }
   for (int k = 0; k < length; ++k) {
-    F* to = pack + run_offset<P>(k, step) * kStride;
+    F* to = pack + offset(k) * kStride;
     for (int w = 0; w < kStride; ++w) to[w] = source[w < kWidth ? w : 0][k];
   }
 }
 
-// The reverse; `target` lanes that are null are left out.
-template <class F, int P, int kWidth, int kStride>
-HWY_INLINE void store_run(F* const* target, int lanes, int length, const F* pack, ptrdiff_t step) {
+// The reverse, for vectors of V lanes; the lanes done. Tiles need `length` >= B.
+template <class F, int V, int kStride, class Offset>
+HWY_INLINE int store_tiles(F* const* target, int done, int lanes, int length, const F* pack,
+                           const Offset& offset) {
+  constexpr int B = simt::tile_order<F>();
+  const hn::CappedTag<F, V> d;
+  for (; done + V <= lanes; done += V) {
+    for (int k = 0; k < length; k += B) {
+      if (k > length - B) k = length - B;
+      hn::Vec<hn::CappedTag<F, V>> t[B];
+      for (int x = 0; x < B; ++x) t[x] = hn::Load(d, pack + offset(k + x) * kStride + done);
+      simt::transpose_tiles(d, t);
+      for (int x = 0; x < B; ++x) simt::store_blocks<V, F>(t[x], target + done + x, k);
+    }
+  }
+  return done;
+}
+template <class F, int kWidth, int kStride, class Offset>
+HWY_INLINE void store_run(F* const* target, int lanes, int length, const F* pack,
+                          const Offset& offset) {
   constexpr int B = simt::tile_order<F>();
   int done = 0;  // lanes stored so far
   if constexpr (B > 1 && kWidth % B == 0) {
-    const hn::CappedTag<F, B> d;
-    for (; length >= B && done + B <= lanes; done += B) {
-      for (int k = 0; k < length; k += B) {
-        if (k > length - B) k = length - B;
-        hn::Vec<hn::CappedTag<F, B>> t[B];
-        for (int x = 0; x < B; ++x) {
-          t[x] = hn::Load(d, pack + run_offset<P>(k + x, step) * kStride + done);
-        }
-        simt::transpose_tile(d, t);
-        for (int x = 0; x < B; ++x) hn::StoreU(t[x], d, target[done + x] + k);
-      }
+    if (length >= B) {
+      constexpr int V = vector_width<F, kWidth>();
+      done = store_tiles<F, V, kStride>(target, 0, lanes, length, pack, offset);
+      if (V > B) done = store_tiles<F, B, kStride>(target, done, lanes, length, pack, offset);
     }
   }
   for (int w = done; w < lanes; ++w) {
-    for (int k = 0; k < length; ++k) target[w][k] = pack[run_offset<P>(k, step) * kStride + w];
+    for (int k = 0; k < length; ++k) target[w][k] = pack[offset(k) * kStride + w];
   }
 }
 
@@ -123,18 +161,25 @@ HWY_NOINLINE void load_pack(const RealView<F>& a, int64_t first, int count, int 
   }
   if (a.row == P) {
     if (a.col == static_cast<ptrdiff_t>(rows) * P && ld == rows) {
-      load_run<F, P, kWidth, kStride>(lane, rows * cols * P, pack, 1);
+      load_run<F, kWidth, kStride>(lane, rows * cols * P, pack, RunStep<P>{1});
       return;
     }
     for (int j = 0; j < cols; ++j) {
-      load_run<F, P, kWidth, kStride>(lane, rows * P, pack + static_cast<ptrdiff_t>(j) * ld * P * kStride, 1);
+      F* column = pack + static_cast<ptrdiff_t>(j) * ld * P * kStride;
+      load_run<F, kWidth, kStride>(lane, rows * P, column, RunStep<P>{1});
       for (int w = 0; w < kWidth; ++w) lane[w] += a.col;
     }
     return;
   }
   if (a.col == P) {
+    if (a.row == static_cast<ptrdiff_t>(cols) * P && int64_t{rows} * cols <= kRunTableSize / P) {
+      load_run<F, kWidth, kStride>(lane, rows * cols * P, pack,
+                                   row_major_table<P>(rows, cols, ld));
+      return;
+    }
     for (int i = 0; i < rows; ++i) {
-      load_run<F, P, kWidth, kStride>(lane, cols * P, pack + static_cast<ptrdiff_t>(i) * P * kStride, ld);
+      F* row = pack + static_cast<ptrdiff_t>(i) * P * kStride;
+      load_run<F, kWidth, kStride>(lane, cols * P, row, RunStep<P>{ld});
       for (int w = 0; w < kWidth; ++w) lane[w] += a.row;
     }
     return;
@@ -160,7 +205,7 @@ HWY_NOINLINE void store_pack(const RealView<F>& a, int64_t first, int count, int
   const bool column_runs = a.row == P;
   if (!rank && column_runs && a.col == static_cast<ptrdiff_t>(rows) * P && ld == rows) {
     for (int w = 0; w < count; ++w) lane[w] = base + w * a.batch;
-    store_run<F, P, kWidth, kStride>(lane, count, rows * cols * P, pack, 1);
+    store_run<F, kWidth, kStride>(lane, count, rows * cols * P, pack, RunStep<P>{1});
     return;
   }
   for (int j = 0; j < cols; ++j) {
@@ -169,7 +214,7 @@ HWY_NOINLINE void store_pack(const RealView<F>& a, int64_t first, int count, int
       lane[w] = base + w * a.batch + (rank ? rank[j * kWidth + w] : j) * a.col;
     }
     if (column_runs) {
-      store_run<F, P, kWidth, kStride>(lane, count, rows * P, column, 1);
+      store_run<F, kWidth, kStride>(lane, count, rows * P, column, RunStep<P>{1});
       continue;
     }
     for (int i = 0; i < rows; ++i) {
