@@ -101,7 +101,7 @@ def _add_demo(commands) -> None:
     command.add_argument(
         "--output",
         type=Path,
-        default=Path("lanepack_demo.png"),
+        default=Path("demo_output/lanepack_demo.png"),
         metavar="FILE",
         help="where the PNG goes (default: %(default)s)",
     )

@@ -197,9 +197,7 @@ def _time(step: Step, repeats: int) -> dict[str, Any]:
     }
 
 
-def run(
-    *, image: Path | None = None, output: Path = Path("lanepack_demo.png"), repeats: int = 5
-) -> dict[str, Any]:
+def run(*, image: Path | None = None, output: Path, repeats: int = 5) -> dict[str, Any]:
     """Decomposes the picture, times it, writes the PNG, and returns what `lanepack demo` prints."""
     picture = load_picture(image)
     height, width = picture.shape

@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from .bench.report import format_time
+
 _OURS, _THEIRS = "#1b7f4d", "#9aa3ab"
 
 
@@ -71,6 +73,7 @@ def write(
         axis.set_axis_off()
     _direction_key(axes[0, 1])
     _bars(axes[0, 2], timings)
+    axes[0, 2].set_box_aspect(height / width)
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path)
@@ -114,11 +117,11 @@ def _bars(axis: Any, timings: list[dict[str, Any]]) -> None:
             axis.text(
                 timing[key] + 0.01 * longest,
                 row + offset,
-                f"{name} {about}{timing[key]:.3g} ms",
+                f"{name} {about}{format_time(timing[key] / 1e3)}",
                 va="center",
                 fontsize=9,
             )
     axis.set_ylim(len(timings) - 0.5, -0.6)
-    axis.set_xlim(0, 1.5 * longest)
+    axis.set_xlim(0, 1.75 * longest)
     axis.set_axis_off()
     axis.set_title("time, median of interleaved calls", fontsize=11, loc="left")

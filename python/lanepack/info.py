@@ -14,6 +14,8 @@ import lanepack
 from . import _native
 
 _FAMILIES = ("qr", "eigh", "svd")
+# A threshold without a suffix is that of float32.
+_SUFFIXES = ("_f64", "_c64", "_c128")
 _ENVIRONMENT = ("LANEPACK_CPU", "LANEPACK_FORCE", "LANEPACK_LIBRARY", "LANEPACK_LOG")
 
 
@@ -41,6 +43,17 @@ def collect() -> dict[str, Any]:
     }
 
 
+def _thresholds(policy: dict[str, Any]) -> str:
+    """'lanes_max_n 150/96/96/64': a name once, its values for f32, f64, c64 and c128."""
+    texts = []
+    for name, value in policy.items():
+        if name == "source" or name.endswith(_SUFFIXES):
+            continue
+        others = (policy[name + suffix] for suffix in _SUFFIXES if name + suffix in policy)
+        texts.append(f"{name} {'/'.join(str(v) for v in (value, *others))}")
+    return ", ".join(texts)
+
+
 def text(found: dict[str, Any]) -> str:
     """The same for a reader."""
     lapack = found["lapack"] or "none: our own routines serve every size"
@@ -55,8 +68,7 @@ def text(found: dict[str, Any]) -> str:
         ("routing", found["routing"]),
     ]
     for family, policy in found["policies"].items():
-        values = ", ".join(f"{name} {value}" for name, value in policy.items() if name != "source")
-        lines.append((f"{family} policy", f"{policy['source']}: {values}"))
+        lines.append((f"{family} policy", f"{policy['source']}: {_thresholds(policy)}"))
     for name, value in found["environment"].items():
         lines.append((name, value))
     width = max(len(name) for name, _ in lines)

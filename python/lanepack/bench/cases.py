@@ -23,7 +23,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import fnmatch
-from importlib import resources
+from pathlib import Path
 
 MEASURES = ("batch", "values", "call", "gradient", "busy")
 OPERATIONS = ("eigh", "eigvalsh", "svd", "svdvals", "qr")
@@ -62,7 +62,7 @@ class Case:
 
 def load_cases() -> list[Case]:
     """Reads the table that lies beside this file, and derives the complex batch rows from it."""
-    text = resources.files(__package__).joinpath("cases.csv").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("cases.csv").read_text(encoding="utf-8")
     cases = []
     for row in csv.DictReader(text.splitlines()):
         cases.append(
