@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What users pass: converted, checked, and looked at for the direct path."""
+
+from __future__ import annotations
+
+import torch
+from torch.autograd import forward_ad
+
+from ._errors import ArgumentError
+from ._native import DTYPES
+
+_Tensor = torch.Tensor
+_Parameter = torch.nn.Parameter
+_is_compiling = torch.compiler.is_compiling
+_is_grad_enabled = torch.is_grad_enabled
+_function_modes = torch._C._len_torch_function_stack
+_dispatch_modes = torch._C._len_torch_dispatch_stack
+_functorch_level = torch._C._functorch.maybe_current_level
+_tracing_state = torch._C._get_tracing_state
+_profiling = torch._C._autograd._profiler_enabled
+
+_HALF_DTYPES = (torch.float16, torch.bfloat16)
+_SERVED = "float32, float64, complex64 or complex128, or one that converts to them"
+
+QR_MODES = ("reduced", "complete", "r")
+UPLO_UPPER = {"L": False, "l": False, "U": True, "u": True}
+# torch's drivers of the CUDA backend choose among methods of the same accuracy: hints.
+DRIVERS = (None, "jacobi", "gesvd", "gesvdj", "gesvda")
+
+
+def plain(A):
+    """(address, shape, strides, dtype) if A may go past torch's dispatcher; None otherwise.
+
+    It may when nothing would see the call: no compiler, tracer, mode, functorch transform,
+    derivative or profiler; A's memory holds its values (no conjugate or negative bit) on the CPU.
+    """
+    # is_compiling stands first: Dynamo must not follow the rest.
+    if _is_compiling():
+        return None
+    kind = type(A)
+    if (
+        (kind is not _Tensor and kind is not _Parameter)
+        or not A.is_cpu
+        or (A.requires_grad and _is_grad_enabled())
+        or _dispatch_modes()
+        or _function_modes()
+        or _functorch_level() is not None
+        or forward_ad._current_level >= 0
+        or _tracing_state() is not None
+        or _profiling()
+        or A.is_neg()
+    ):
+        return None
+    dtype = A.dtype
+    if dtype not in DTYPES or (dtype.is_complex and A.is_conj()):
+        return None
+    try:
+        return A.data_ptr(), A.shape, A.stride(), dtype
+    except RuntimeError:  # sparse, nested and opaque layouts
+        return None
+
+
+def as_input(A, function: str) -> torch.Tensor:
+    """A as a tensor (..., m, n) of one of the four dtypes, on a device that is served."""
+    if not isinstance(A, torch.Tensor):
+        A = torch.as_tensor(A)
+    if A.layout is not torch.strided or A.is_nested:
+        layout = "nested" if A.is_nested else str(A.layout)
+        raise ArgumentError(
+            f"lanepack.{function}: A has layout {layout}; it must be a dense (strided) tensor"
+        )
+    if A.dim() < 2:
+        raise ArgumentError(
+            f"lanepack.{function}: A has shape {tuple(A.shape)}; it must have at least 2 "
+            "dimensions, (..., m, n)"
+        )
+    check_device(A.device, function)
+    dtype = A.dtype
+    if dtype in DTYPES:
+        return A
+    if dtype in _HALF_DTYPES:
+        return A.to(torch.float32)
+    if dtype.is_floating_point or dtype.is_complex or A.is_quantized:
+        raise TypeError(f"lanepack.{function}: A has dtype {dtype}; it must have {_SERVED}")
+    default = torch.get_default_dtype()
+    return A.to(torch.float32 if default in _HALF_DTYPES else default)
+
+
+def check_device(device: torch.device, function: str) -> None:
+    if device.type not in ("cpu", "meta"):
+        raise NotImplementedError(
+            f"lanepack.{function}: A is on {device}; this release serves the CPU only "
+            "(move the tensor with .cpu())"
+        )
+
+
+def check_square(A: torch.Tensor, function: str) -> None:
+    if A.shape[-1] != A.shape[-2]:
+        raise ArgumentError(
+            f"lanepack.{function}: A has shape {tuple(A.shape)}; its matrices must be square, "
+            "(..., n, n)"
+        )
+
+
+def check_mode(mode: str, function: str) -> None:
+    if mode not in QR_MODES:
+        raise ArgumentError(
+            f"lanepack.{function}: mode is {mode!r}; it must be 'reduced', 'complete' or 'r'"
+        )
+
+
+def check_uplo(UPLO: str, function: str) -> bool:
+    """Whether the upper triangle is read."""
+    if not isinstance(UPLO, str) or UPLO not in UPLO_UPPER:
+        raise ArgumentError(f"lanepack.{function}: UPLO is {UPLO!r}; it must be 'L' or 'U'")
+    return UPLO_UPPER[UPLO]
+
+
+def check_driver(driver: str | None, function: str) -> None:
+    if driver not in DRIVERS:
+        raise ArgumentError(
+            f"lanepack.{function}: driver is {driver!r}; it must be None, 'jacobi', or one of "
+            "torch's hints 'gesvd', 'gesvdj', 'gesvda'"
+        )

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The routing mode: one for the process, and one that a `with` block puts before it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from contextvars import ContextVar
+
+from ._errors import ArgumentError
+
+FASTEST = 0
+INVARIANT = 1
+_NAMES = ("fastest", "invariant")
+
+_process_mode = FASTEST
+_block_mode: ContextVar[int | None] = ContextVar("lanepack_routing", default=None)
+_get_block_mode = _block_mode.get
+
+
+def current() -> int:
+    """The mode in force here, as the C library numbers it."""
+    mode = _get_block_mode()
+    return _process_mode if mode is None else mode
+
+
+@contextlib.contextmanager
+def using(mode: int) -> Iterator[None]:
+    """Puts a mode before the process's for this thread (or task) and block."""
+    token = _block_mode.set(mode)
+    try:
+        yield
+    finally:
+        _block_mode.reset(token)
+
+
+def set_routing(mode: str) -> None:
+    """Sets the routing mode of the process: "fastest" or "invariant".
+
+    "fastest" may look at the batch count and use all threads inside one large matrix.
+    "invariant": a matrix gives the same bits alone, in any batch, at any position, with any
+    stride and thread count. Both repeat run to run. The mode is read when an operation runs; the
+    forward stores it and the backward uses the stored one. Set it outside compiled regions.
+    """
+    global _process_mode
+    if mode not in _NAMES:
+        raise ArgumentError(
+            f"lanepack.set_routing: mode is {mode!r}; it must be 'fastest' or 'invariant'"
+        )
+    _process_mode = _NAMES.index(mode)
+
+
+def routing() -> str:
+    """The routing mode in force here: "fastest" or "invariant"."""
+    return _NAMES[current()]
+
+
+@contextlib.contextmanager
+def invariant() -> Iterator[None]:
+    """A block in whose calls a matrix gives the same bits in any batch (see `set_routing`).
+
+    It holds for the calls of this thread (or asyncio task) alone.
+    """
+    with using(INVARIANT):
+        yield

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How an op is registered, the same for every family.
+
+`torch.library.register_autograd` fails under torch.func and gives zero tangents in forward mode, so
+the derivative is a kernel of our own on the Autograd key. It applies a single-level
+autograd.Function, the mechanism of functorch itself: each transform of a nest sees the op once, at
+its own level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch._functorch.utils import enable_single_level_autograd_function
+from torch.autograd import forward_ad
+from torch.autograd.function import _SingleLevelFunction
+
+from .. import _routing
+
+_NAMESPACE = "lanepack"
+# Held for the life of the process: an op goes with its Library object.
+_library = torch.library.Library(_NAMESPACE, "DEF")
+
+_TAGS = (
+    torch.Tag.pt2_compliant_tag,
+    getattr(torch.Tag, "needs_exact_strides", torch.Tag.needs_fixed_stride_order),
+)
+
+_set_forward_grad = forward_ad._set_fwd_grad_enabled
+
+
+def define(schema: str) -> torch._ops.OpOverload:
+    """Defines a functional op; returns its overload."""
+    _library.define(schema, tags=_TAGS)
+    return getattr(getattr(torch.ops, _NAMESPACE), schema[: schema.index("(")]).default
+
+
+def implement(
+    op: torch._ops.OpOverload,
+    *,
+    cpu: Callable,
+    fake: Callable,
+    autograd: Callable,
+    vmap: Callable,
+) -> None:
+    """Registers an op's kernels. `derivative` makes the one for the Autograd key."""
+    name = op._schema.name.split("::")[1]
+    _library.impl(name, cpu, "CPU")
+    _library.impl(name, autograd, "Autograd", with_keyset=True)
+    torch.library.register_fake(f"{_NAMESPACE}::{name}", fake, lib=_library)
+    # Before torch 2.5 there is no such rule, and torch calls the op once per sample.
+    if hasattr(torch.library, "register_vmap"):
+        torch.library.register_vmap(f"{_NAMESPACE}::{name}", vmap, lib=_library)
+
+
+def below_autograd(op: torch._ops.OpOverload, keyset, *args):
+    """Calls the op's kernel behind the Autograd key."""
+    with torch._C._AutoDispatchBelowAutograd():
+        return op.redispatch(keyset & torch._C._after_autograd_keyset, *args)
+
+
+def needs_derivative(A: torch.Tensor) -> bool:
+    """Whether a gradient or a tangent may be asked of a result computed from A."""
+    if torch.is_grad_enabled() and A.requires_grad:
+        return True
+    return forward_ad._current_level >= 0 or torch._C._functorch.maybe_current_level() is not None
+
+
+def derivative(
+    op: torch._ops.OpOverload, differentiable: int, backward: Callable, jvp: Callable
+) -> Callable:
+    """The kernel of `op` for the Autograd key.
+
+    `differentiable`: how many of the outputs, from the first, have a derivative; one more follows.
+    backward(args, outputs, gradients) gives the gradient of A, jvp(args, outputs, tangent) the
+    tangents of those outputs; `args` are the op's arguments behind A. Both see outputs alone and
+    are made of differentiable torch operations, so that they can be differentiated in turn.
+    """
+
+    # Old style, ctx first: a Function with setup_context has no kernel at the Autograd key.
+    class Derivative(_SingleLevelFunction):
+        @staticmethod
+        def forward(ctx, keyset, A, *args):
+            # Function.apply switches both modes off, and for the outer levels of a functorch nest
+            # too, which still have to record what is computed here.
+            with torch.enable_grad(), _set_forward_grad(True):
+                results = below_autograd(op, keyset, A, *args)
+            outputs = results[:differentiable]
+            ctx.save_for_backward(*outputs)
+            ctx.save_for_forward(*outputs)
+            ctx.mark_non_differentiable(*results[differentiable:])
+            ctx.set_materialize_grads(False)
+            ctx.args = args
+            ctx.routing = _routing.current()
+            return results
+
+        @staticmethod
+        def backward(ctx, *gradients):
+            gradients = gradients[:differentiable]
+            others = (None,) * len(ctx.args)
+            if all(gradient is None for gradient in gradients):
+                return (None, None, *others)
+            with _routing.using(ctx.routing):
+                gradient = backward(ctx.args, ctx.saved_tensors, gradients)
+            return (None, gradient, *others)
+
+        @staticmethod
+        def jvp(ctx, _keyset, tangent, *_args):
+            with torch.enable_grad(), _set_forward_grad(True), _routing.using(ctx.routing):
+                tangents = jvp(ctx.args, ctx.saved_tensors, tangent)
+            return (*tangents, None)
+
+    Derivative.__name__ = Derivative.__qualname__ = f"{op._schema.name.split('::')[1]}_derivative"
+
+    def autograd(keyset, A, *args):
+        if not needs_derivative(A):
+            return below_autograd(op, keyset, A, *args)
+        with enable_single_level_autograd_function():
+            return Derivative.apply(keyset, A, *args)
+
+    return autograd

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.ops.lanepack.eigh and eigvalsh.
+
+Derivative: M. B. Giles, Collected Matrix Derivative Results for Forward and Reverse Mode
+Algorithmic Differentiation (2008), in the form of torch.linalg.eigh; equal eigenvalues count as
+uncoupled (docs of `lanepack.eigh`).
+"""
+
+from __future__ import annotations
+
+import torch
+
+from .. import _inputs, _kernels
+from .._outputs import raise_bad_matrix
+from . import _register
+from ._shared import (
+    batching_rule,
+    check_op_input,
+    described,
+    fake_info,
+    fake_matrices,
+    fake_values,
+    inverse_or_zero,
+    scale_of,
+)
+
+_EIGH = _register.define(
+    'eigh(Tensor A, str UPLO="L", bool check_errors=False) '
+    "-> (Tensor eigenvalues, Tensor eigenvectors, Tensor info)"
+)
+_EIGVALSH = _register.define(
+    'eigvalsh(Tensor A, str UPLO="L", bool check_errors=False) -> (Tensor eigenvalues, Tensor info)'
+)
+
+
+def _check(A, UPLO, op):
+    check_op_input(A, op)
+    _inputs.check_square(A, op)
+    return _inputs.check_uplo(UPLO, op)
+
+
+def _eigh_cpu(A, UPLO="L", check_errors=False):
+    upper = _check(A, UPLO, "eigh")
+    L, V, info = _kernels.eigh(*described(A), upper, True, True)
+    if check_errors:
+        raise_bad_matrix(info, "eigh")
+    return L, V, info
+
+
+def _eigh_fake(A, UPLO="L", check_errors=False):
+    _check(A, UPLO, "eigh")
+    n = A.shape[-1]
+    return fake_values(A, n), fake_matrices(A, n, n), fake_info(A)
+
+
+def _inverse_differences(L):
+    """(1 / (L_j - L_i), scaled by the largest of abs(L); that scale), at (..., i, j).
+
+    Differences up to n eps max(abs(L)) count as zero, and their inverse too.
+    """
+    scale = scale_of(L)
+    # Halves: the difference of two numbers of opposite sign may overflow.
+    half = 0.5 * L
+    E = (half[..., None, :] - half[..., :, None]) / (0.5 * scale)
+    return inverse_or_zero(E, E.abs() <= L.shape[-1] * torch.finfo(L.dtype).eps), scale
+
+
+def _eigh_backward(_args, outputs, gradients):
+    L, V = outputs
+    gL, gV = gradients
+    if gV is None:
+        return (V * gL[..., None, :]) @ V.mH
+    inverse, scale = _inverse_differences(L)
+    X = V.mH @ gV
+    X = 0.5 * (X - X.mH) * inverse / scale
+    if gL is not None:
+        X = X + torch.diag_embed(gL)
+    return V @ X @ V.mH
+
+
+def _eigh_jvp(_args, outputs, dA):
+    L, V = outputs
+    inverse, scale = _inverse_differences(L)
+    X = V.mH @ dA @ V
+    return X.diagonal(0, -2, -1).real, V @ (X * inverse / scale)
+
+
+def _eigvalsh_cpu(A, UPLO="L", check_errors=False):
+    upper = _check(A, UPLO, "eigvalsh")
+    L, _, info = _kernels.eigh(*described(A), upper, False, True)
+    if check_errors:
+        raise_bad_matrix(info, "eigvalsh")
+    return L, info
+
+
+def _eigvalsh_fake(A, UPLO="L", check_errors=False):
+    _check(A, UPLO, "eigvalsh")
+    return fake_values(A, A.shape[-1]), fake_info(A)
+
+
+def _eigvalsh_autograd(keyset, A, UPLO="L", check_errors=False):
+    if not _register.needs_derivative(A):
+        return _register.below_autograd(_EIGVALSH, keyset, A, UPLO, check_errors)
+    # The derivative needs the vectors: the route with vectors, differentiated at this level.
+    L, _, info = _EIGH(A, UPLO, check_errors)
+    return L, info
+
+
+_register.implement(
+    _EIGH,
+    cpu=_eigh_cpu,
+    fake=_eigh_fake,
+    autograd=_register.derivative(_EIGH, 2, _eigh_backward, _eigh_jvp),
+    vmap=batching_rule(_EIGH),
+)
+_register.implement(
+    _EIGVALSH,
+    cpu=_eigvalsh_cpu,
+    fake=_eigvalsh_fake,
+    autograd=_eigvalsh_autograd,
+    vmap=batching_rule(_EIGVALSH),
+)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.ops.lanepack.qr.
+
+Derivatives: S. F. Walter and L. Lehmann, Algorithmic Differentiation of Linear Algebra Functions
+(2010) for m >= n; J. Roberts and H.-J. Roberts, QR and LQ Decomposition Matrix Backpropagation
+Algorithms (2020) for m < n. The formulas are those of torch.linalg.qr.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from .. import _inputs, _kernels
+from .._outputs import raise_bad_matrix
+from . import _register
+from ._shared import (
+    batching_rule,
+    check_op_input,
+    described,
+    fake_info,
+    fake_matrices,
+)
+
+_OP = _register.define(
+    'qr(Tensor A, str mode="reduced", bool check_errors=False) -> (Tensor Q, Tensor R, Tensor info)'
+)
+
+
+def _cpu(A, mode="reduced", check_errors=False):
+    check_op_input(A, "qr")
+    _inputs.check_mode(mode, "qr")
+    Q, R, info = _kernels.qr(*described(A), mode, True)
+    if check_errors:
+        raise_bad_matrix(info, "qr")
+    return Q, R, info
+
+
+def _fake(A, mode="reduced", check_errors=False):
+    check_op_input(A, "qr")
+    _inputs.check_mode(mode, "qr")
+    m, n = A.shape[-2:]
+    inner = m if mode == "complete" else torch.sym_min(m, n)
+    Q = A.new_empty_strided((0,), (1,)) if mode == "r" else fake_matrices(A, m, inner)
+    return Q, fake_matrices(A, inner, n), fake_info(A)
+
+
+def _check_differentiable(mode, m, n):
+    if mode == "r":
+        raise RuntimeError(
+            "lanepack.qr: the derivative of linalg.qr depends on Q, which is not computed when "
+            "mode='r'; use mode='reduced' to differentiate through it"
+        )
+    if mode == "complete" and m > n:
+        raise RuntimeError(
+            "lanepack.qr: the QR decomposition is not differentiable when mode='complete' and A "
+            f"has more rows than columns ({m} and {n}); use mode='reduced'"
+        )
+
+
+def _real_diagonal_halved(X):
+    """X with only half of its diagonal's real part; the imaginary part goes."""
+    diagonal = X.diagonal(0, -2, -1)
+    return X + torch.diag_embed(0.5 * diagonal.real - diagonal)
+
+
+def _imaginary_diagonal_halved(X):
+    diagonal = X.diagonal(0, -2, -1)
+    if not X.is_complex():
+        return X - torch.diag_embed(diagonal)
+    return X + torch.diag_embed(
+        torch.complex(torch.zeros_like(diagonal.real), 0.5 * diagonal.imag) - diagonal
+    )
+
+
+def _backward(args, outputs, gradients):
+    Q, R = outputs
+    gQ, gR = gradients
+    m, n = Q.shape[-2], R.shape[-1]
+    _check_differentiable(args[0] if args else "reduced", m, n)
+    if m >= n:
+        # gA = (gQ + Q syminv*(gR R^H - Q^H gQ)) R^-H
+        X = 0
+        if gR is not None:
+            X = gR @ R.mH
+        if gQ is not None:
+            X = X - Q.mH @ gQ
+        X = X.triu()
+        X = Q @ _real_diagonal_halved(X + X.mH)
+        if gQ is not None:
+            X = X + gQ
+        return torch.linalg.solve_triangular(R.mH, X, upper=False, left=False)
+    # A = [A1 A2], R = [R1 R2]: A1 = Q R1 determines Q, and R2 = Q^H A2.
+    X = 0
+    if gQ is not None:
+        X = Q.mH @ gQ
+    if gR is not None:
+        X = X - gR @ R.mH
+    X = Q @ _imaginary_diagonal_halved((X - X.mH).tril())
+    X = torch.linalg.solve_triangular(R[..., :m].mH, X, upper=False, left=False)
+    gA = torch.nn.functional.pad(X, (0, n - m))
+    return gA if gR is None else gA + Q @ gR
+
+
+def _jvp(args, outputs, dA):
+    Q, R = outputs
+    m, n = Q.shape[-2], R.shape[-1]
+    _check_differentiable(args[0] if args else "reduced", m, n)
+    if m >= n:
+        X = torch.linalg.solve_triangular(R, dA, upper=True, left=False)
+        W = Q.mH @ X
+        W = W + W.mH
+        W = W.triu() - 0.5 * torch.diag_embed(W.diagonal(0, -2, -1))
+        return X - Q @ W, W @ R
+    X = Q.mH @ dA
+    W = torch.linalg.solve_triangular(R[..., :m], X[..., :m], upper=True, left=False)
+    # Q^H dQ is skew-Hermitian, and what it leaves of W is upper triangular with a real diagonal.
+    W = W.tril()
+    W = _imaginary_diagonal_halved(W - W.mH)
+    return Q @ W, X - W @ R
+
+
+_register.implement(
+    _OP,
+    cpu=_cpu,
+    fake=_fake,
+    autograd=_register.derivative(_OP, 2, _backward, _jvp),
+    vmap=batching_rule(_OP),
+)

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which algorithm serves a problem, and the thresholds that decide it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+import torch
+
+from . import _native, _routing
+from ._errors import ArgumentError
+from ._layout import count
+
+# The operations, and the family whose policy decides each.
+FAMILIES = {"qr": "qr", "eigh": "eigh", "eigvalsh": "eigh", "svd": "svd", "svdvals": "svd"}
+_SQUARE = ("eigh", "eigvalsh")
+
+# Families that the user has changed in this process.
+_changed: set[str] = set()
+
+
+def _device(device, function: str) -> torch.device:
+    """None means the accelerator if there is one, else the CPU; a tensor stands for its device."""
+    if isinstance(device, torch.Tensor):
+        return device.device
+    if device is not None:
+        return torch.device(device)
+    if torch.cuda.is_available():
+        return torch.device("cuda", torch.cuda.current_device())
+    if torch.backends.mps.is_available():
+        return torch.device("mps")
+    return torch.device("cpu")
+
+
+def _cpu_only(device, function: str) -> None:
+    found = _device(device, function)
+    if found.type != "cpu":
+        raise NotImplementedError(
+            f"lanepack.{function}: device is {found}; this release serves the CPU only "
+            "(pass device='cpu')"
+        )
+
+
+@lru_cache(maxsize=1)
+def _cpu_model() -> str:
+    """The processor's name without trade marks and clock, as "AMD EPYC"."""
+    name = ""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            for line in lines:
+                if line.startswith("model name"):
+                    name = line.split(":", 1)[1]
+                    break
+    except OSError:
+        name = platform.processor()
+    name = re.sub(r"\((R|TM|tm|r)\)|@.*|\bCPU\b|\bProcessor\b|\d+-Core\b", " ", name)
+    return " ".join(name.split()) or platform.machine() or "CPU"
+
+
+_TARGETS = {"avx512": "AVX-512", "avx2": "AVX2", "neon": "NEON"}
+
+
+def device_name(device=None) -> str:
+    """A device's name, such as 'AMD EPYC, 2 threads, AVX-512' or 'NVIDIA H200'.
+
+    None means the accelerator if there is one, else the CPU; a tensor stands for its device. A
+    CPU's threads are those that the process may run on.
+    """
+    found = _device(device, "device_name")
+    if found.type == "cuda":
+        return torch.cuda.get_device_name(found)
+    if found.type != "cpu":
+        return str(found)
+    affinity = getattr(os, "sched_getaffinity", None)
+    threads = len(affinity(0)) if affinity else os.cpu_count() or 1
+    target = _native.cpu_target()
+    unit = "thread" if threads == 1 else "threads"
+    return f"{_cpu_model()}, {threads} {unit}, {_TARGETS.get(target, target)}"
+
+
+def gpu_core_count(device=None) -> int:
+    """A GPU's multiprocessors; 0 for a CPU."""
+    found = _device(device, "gpu_core_count")
+    if found.type == "cuda":
+        return torch.cuda.get_device_properties(found).multi_processor_count
+    if found.type == "mps":
+        counter = getattr(torch.backends.mps, "get_core_count", None)
+        return counter() if counter else 0
+    return 0
+
+
+def _operation(operation: str, function: str) -> str:
+    if operation not in FAMILIES:
+        raise ArgumentError(
+            f"lanepack.{function}: the operation is {operation!r}; it must be one of "
+            f"{', '.join(FAMILIES)}"
+        )
+    return operation
+
+
+def _family(operation: str, function: str) -> str:
+    return FAMILIES[_operation(operation, function)]
+
+
+def _route(operation, m, n, batch, dtype, device, function, *, full=False, driver=None) -> str:
+    _cpu_only(device, function)
+    if dtype not in _native.DTYPES:
+        raise TypeError(
+            f"lanepack.{function}: dtype is {dtype}; it must be float32, float64, complex64 or "
+            "complex128"
+        )
+    return _native.route(
+        operation, m, n, batch, dtype=dtype, threads=torch.get_num_threads(),
+        routing=_routing.current(), full=full,
+        flags=_native.FLAG_JACOBI if driver == "jacobi" else 0,
+    )  # fmt: skip
+
+
+def backend(operation, n, batch=1, *, dtype=torch.float32, device=None) -> str:
+    """The identifier of the algorithm that a batch of (n, n) matrices takes.
+
+    It holds for the routing mode, thread count and policy in force. Such as
+    'eigh.tridiagonal_ql.lanes': the text src/kernels/eigh/tridiagonal_ql_thread.simt.h on lanes.
+    """
+    return _route(_operation(operation, "backend"), n, n, batch, dtype, device, "backend")
+
+
+def qr_backend(m, n, batch=1, *, mode="reduced", dtype=torch.float32, device=None) -> str:
+    """The identifier of the algorithm that `qr` of (batch, m, n) takes."""
+    return _route("qr", m, n, batch, dtype, device, "qr_backend", full=mode == "complete")
+
+
+def eigh_backend(n, batch=1, *, dtype=torch.float32, device=None) -> str:
+    """The identifier of the algorithm that `eigh` of (batch, n, n) takes."""
+    return _route("eigh", n, n, batch, dtype, device, "eigh_backend")
+
+
+def eigvalsh_backend(n, batch=1, *, dtype=torch.float32, device=None) -> str:
+    """The identifier of the algorithm that `eigvalsh` of (batch, n, n) takes."""
+    return _route("eigvalsh", n, n, batch, dtype, device, "eigvalsh_backend")
+
+
+def svd_backend(
+    m, n, batch=1, *, full_matrices=False, driver=None, dtype=torch.float32, device=None
+) -> str:
+    """The identifier of the algorithm that `svd` of (batch, m, n) takes."""
+    return _route(
+        "svd", m, n, batch, dtype, device, "svd_backend", full=full_matrices, driver=driver
+    )
+
+
+def svdvals_backend(m, n, batch=1, *, driver=None, dtype=torch.float32, device=None) -> str:
+    """The identifier of the algorithm that `svdvals` of (batch, m, n) takes."""
+    return _route("svdvals", m, n, batch, dtype, device, "svdvals_backend", driver=driver)
+
+
+def policy(operation, device=None) -> dict[str, int]:
+    """The named thresholds that route an operation, such as {'lanes_max_n': 64, ...}."""
+    family = _family(operation, "policy")
+    _cpu_only(device, "policy")
+    return {name: _native.policy_get(family, name) for name in _native.policy_names(family)}
+
+
+def set_policy(operation, policy=None, /, *, device=None, **thresholds) -> None:
+    """Changes the policy of an operation's family in this process.
+
+    policy, a mapping as from `policy`, replaces it: what the mapping does not name goes back to
+    the built-in value. Named thresholds override single values. Without either the built-in policy
+    comes back. An unknown name is a TypeError that lists the names, and changes nothing.
+    """
+    family = _family(operation, "set_policy")
+    _cpu_only(device, "set_policy")
+    names = _native.policy_names(family)
+    if policy is not None and not isinstance(policy, Mapping):
+        raise TypeError(
+            f"lanepack.set_policy: policy is a {type(policy).__name__}; it must be a mapping of "
+            "names to integers"
+        )
+    values = {**(policy or {}), **thresholds}
+    for name, value in values.items():
+        if name not in names:
+            raise TypeError(
+                f"lanepack.set_policy: {name!r} is no threshold of {family}; its names are "
+                f"{', '.join(names)}"
+            )
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(f"lanepack.set_policy: {name} is {value!r}; it must be an integer")
+    before = {name: _native.policy_get(family, name) for name in names}
+    was_changed = family in _changed
+    if policy is not None or not thresholds:
+        _native.policy_reset(family)
+        _changed.discard(family)
+    try:
+        for name, value in values.items():
+            _native.policy_set(family, name, value)
+    except Exception:
+        for name, value in before.items():
+            _native.policy_set(family, name, value)
+        if was_changed:
+            _changed.add(family)
+        raise
+    if values:
+        _changed.add(family)
+
+
+def policy_source(operation, device=None) -> str:
+    """Where an operation's policy comes from: 'user' or 'default'."""
+    family = _family(operation, "policy_source")
+    _cpu_only(device, "policy_source")
+    return "user" if family in _changed else "default"
+
+
+def _of_family(function: Callable, family: str) -> Callable:
+    """`function` with its first argument fixed, as qr_policy of policy."""
+
+    def fixed(*args, **keywords):
+        return function(family, *args, **keywords)
+
+    prefix = "set_" if function is set_policy else ""
+    suffix = "policy_source" if function is policy_source else "policy"
+    fixed.__name__ = fixed.__qualname__ = f"{prefix}{family}_{suffix}"
+    fixed.__doc__ = f'`lanepack.{function.__name__}("{family}", ...)`.'
+    return fixed
+
+
+qr_policy, eigh_policy, svd_policy = (_of_family(policy, name) for name in ("qr", "eigh", "svd"))
+set_qr_policy, set_eigh_policy, set_svd_policy = (
+    _of_family(set_policy, name) for name in ("qr", "eigh", "svd")
+)
+qr_policy_source, eigh_policy_source, svd_policy_source = (
+    _of_family(policy_source, name) for name in ("qr", "eigh", "svd")
+)
+
+
+def explain(operation, *shape, dtype=torch.float32, device=None) -> str:
+    """A short text: the route that a call on a tensor of this shape takes, why, by which policy.
+
+    explain("eigh", 4096, 32, 32)
+    """
+    _operation(operation, "explain")
+    if len(shape) < 2 or not all(isinstance(size, int) and size >= 0 for size in shape):
+        raise ArgumentError(
+            f"lanepack.explain: the shape is {shape}; it must be at least two sizes, (..., m, n)"
+        )
+    *batch, m, n = shape
+    if operation in _SQUARE and m != n:
+        raise ArgumentError(
+            f"lanepack.explain: the shape is {shape}; {operation} takes square matrices, "
+            "(..., n, n)"
+        )
+    matrices = count(batch)
+    route = _route(operation, m, n, matrices, dtype, device, "explain")
+    threads = torch.get_num_threads()
+    thresholds = ", ".join(f"{name}={value}" for name, value in policy(operation, "cpu").items())
+    return "\n".join(
+        (
+            f"{operation} of {matrices} x ({m}, {n}), {str(dtype).removeprefix('torch.')}: {route}",
+            f"  device   {device_name('cpu')}; {threads} in use",
+            f"  routing  {_routing.routing()}",
+            f"  policy   {policy_source(operation, 'cpu')}: {thresholds}",
+            f"  LAPACK   {_native.lapack_name() or 'none found'}",
+        )
+    )
