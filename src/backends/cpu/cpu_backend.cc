@@ -30,9 +30,21 @@ bool fits_householder_qr(const ProblemKey& key) {
   return key.device == 0 && columns <= INT32_MAX / (2 * (key.m + 1));
 }
 
+using RunSvd = Status (*)(const SvdProblem&);
+Status run_bidiagonal_qr(const SvdProblem& problem) {
+  static constexpr RunSvd kRun[] = {lanes_svd_f32, lanes_svd_f64, lanes_svd_c64, lanes_svd_c128};
+  return kRun[static_cast<int>(problem.key.dtype)](problem);
+}
+bool fits_svd(const ProblemKey& key) {
+  const int64_t rows = std::max(key.m, key.n);
+  const int64_t columns = key.full ? rows : std::min(key.m, key.n);
+  return key.device == 0 && columns <= INT32_MAX / (2 * (rows + 1));
+}
+
 constexpr Algorithm kAlgorithms[] = {
     {"qr.householder.lanes", Operation::kQr, fits_householder_qr, run_qr, nullptr, nullptr},
     {"eigh.tridiagonal_ql.lanes", Operation::kEigh, any_size, nullptr, run_eigh, nullptr},
+    {"svd.bidiagonal_qr.lanes", Operation::kSvd, fits_svd, nullptr, nullptr, run_bidiagonal_qr},
 };
 
 }  // namespace

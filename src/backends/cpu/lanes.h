@@ -17,6 +17,11 @@ Status lanes_qr_f64(const QrProblem& problem);
 Status lanes_qr_c64(const QrProblem& problem);
 Status lanes_qr_c128(const QrProblem& problem);
 
+Status lanes_svd_f32(const SvdProblem& problem);
+Status lanes_svd_f64(const SvdProblem& problem);
+Status lanes_svd_c64(const SvdProblem& problem);
+Status lanes_svd_c128(const SvdProblem& problem);
+
 }  // namespace lanepack
 
 #endif  // LANEPACK_BACKENDS_CPU_LANES_H_
