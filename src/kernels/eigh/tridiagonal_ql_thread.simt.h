@@ -131,8 +131,13 @@ SIMT_STEP void form_q(N n, SIMT_PRIVATE const S* a, int ld, SIMT_PRIVATE const S
   for (int j = 0; j < n; ++j) {
     for (int i = 0; i < n; ++i) q[j * ld + i] = i == j ? one : simt::zero<S>();
   }
-  for (int k = n - 2; k >= 0; --k) {
-    steps::apply_reflector(a + k * ld, tau[k], q, ld, k + 1, n, k + 1, n);
+  // Four columns meet all their reflectors before the next four: they stay in the first-level cache.
+  // A column j <= k is still a unit vector when H_k comes, and H_k leaves it alone.
+  for (int j = 0; j < n; j += 4) {
+    const int end = j + 4 < n ? j + 4 : int(n);
+    for (int k = end - 2; k >= 0; --k) {
+      steps::apply_reflector(a + k * ld, tau[k], q, ld, k + 1, n, j, end);
+    }
   }
 }
 
