@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may include whom, as a table, and the rules of the sources that a compiler does not hold."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Folder (or file) under src -> what its files may include, each a folder or file under src or
+# include; its own folder always. Arrows point down only: docs/design.md, "Layout".
+ARROWS = {
+    "core": (),
+    "operations": ("core", "lanepack"),
+    "dialect": ("hwy",),
+    "kernels": (),
+    "backends/backend.h": ("operations/problem.h",),
+    "backends/registry.cc": ("backends/backend.h",),
+    "backends/cpu": (
+        "backends/backend.h",
+        "core",
+        "dialect",
+        "hwy",
+        "kernels",
+        "operations",
+    ),
+    "backends/lapack": ("backends/backend.h", "core", "dialect/subnormals.h", "operations"),
+    "routing": ("backends/backend.h", "core/types.h"),
+    "c_api": ("backends/backend.h", "operations", "routing"),
+}
+# A header that each platform has its own of, in core.
+PLATFORM_HEADERS = {"symbol_versions.h": "core/platform"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+CONDITION = re.compile(r"^\s*#\s*(?:if|ifdef|ifndef|elif)\b.*$", re.MULTILINE)
+# Include guards, and the two forms that Highway's foreach_target asks for.
+ALLOWED_CONDITION = re.compile(
+    r"#ifndef LANEPACK_\w+_H_$"
+    r"|#if HWY_ONCE$"
+    r"|#if defined\(LANEPACK_\w+_H_\) == defined\(HWY_TARGET_TOGGLE\)$"
+    r"|#ifdef LANEPACK_\w+_H_$"
+)
+
+
+def sources(folder="src"):
+    files = sorted(p for p in (ROOT / folder).rglob("*") if p.suffix in (".h", ".cc"))
+    assert files, f"no sources under {folder}"
+    return files
+
+
+def lies_in(path, place):
+    return path == place or path.startswith(place + "/")
+
+
+def layer_of(path):
+    """The row of ARROWS that `path`, relative to src, belongs to."""
+    layers = [layer for layer in ARROWS if lies_in(path, layer)]
+    assert layers, f"src/{path} belongs to no layer of the table"
+    return max(layers, key=len)
+
+
+@pytest.mark.parametrize("source", sources(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_includes_follow_the_arrows(source):
+    path = source.relative_to(ROOT / "src").as_posix()
+    layer = layer_of(path)
+    allowed = (*ARROWS[layer], layer)
+    for kind, name in INCLUDE.findall(source.read_text()):
+        if kind == "<":
+            assert not path.startswith("kernels/"), f"a kernel text includes <{name}>"
+            continue
+        target = PLATFORM_HEADERS.get(name, name)
+        assert any(lies_in(target, place) for place in allowed), (
+            f"src/{path} includes {name}; {layer} may include: {', '.join(allowed)}"
+        )
+
+
+def test_kernels_include_nothing():
+    for source in sources("src/kernels"):
+        assert not INCLUDE.search(source.read_text()), source
+
+
+def test_conditions_stay_in_the_dialect():
+    for source in sources():
+        if (ROOT / "src" / "dialect") in source.parents:
+            continue
+        for line in CONDITION.findall(source.read_text()):
+            assert ALLOWED_CONDITION.match(line.strip()), f"{source}: {line}"
+
+
+def test_identifiers_lead_to_their_files():
+    """`eigh.tridiagonal_ql.lanes` runs kernels/eigh/tridiagonal_ql_thread.simt.h."""
+    router = (ROOT / "src/routing/router.cc").read_text()
+    lanes = set(re.findall(r'"(\w+)\.(\w+)\.lanes"', router))
+    assert lanes
+    for operation, method in sorted(lanes):
+        stem = ROOT / "src" / "kernels" / operation / method
+        found = list(stem.parent.glob(f"{method}_*.simt.h"))
+        assert found, f"{operation}.{method}.lanes has no text {stem}_<level>.simt.h"
+
+
+def test_every_source_has_its_licence_and_is_built():
+    listed = (ROOT / "CMakeLists.txt").read_text().replace("${LANEPACK_SYSTEM}", "linux")
+    for source in sources():
+        assert "SPDX-License-Identifier: Apache-2.0" in source.read_text()[:200], source
+        path = source.relative_to(ROOT).as_posix()
+        if source.suffix == ".cc" and "_darwin" not in path:
+            assert re.search(rf"^\s+{re.escape(path)}\b", listed, re.MULTILINE), (
+                f"{path} is not in CMakeLists.txt"
+            )
