@@ -4,8 +4,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "backends/backend.h"
-
 namespace lanepack {
 namespace {
 
@@ -42,6 +40,8 @@ CpuTarget cpu_target() {
   return target;
 }
 
+// backends/backend.h declares this one: the dialect includes nothing from above it.
+const char* cpu_target_name();
 const char* cpu_target_name() {
 #if HWY_ARCH_X86
   switch (cpu_target()) {
