@@ -11,7 +11,7 @@ from ._native import DTYPES
 
 _Tensor = torch.Tensor
 _Parameter = torch.nn.Parameter
-_is_compiling = torch.compiler.is_compiling
+_is_compiling = torch.compiler.is_dynamo_compiling
 _is_grad_enabled = torch.is_grad_enabled
 _function_modes = torch._C._len_torch_function_stack
 _dispatch_modes = torch._C._len_torch_dispatch_stack
@@ -22,11 +22,6 @@ _profiling = torch._C._autograd._profiler_enabled
 _HALF_DTYPES = (torch.float16, torch.bfloat16)
 _SERVED = "float32, float64, complex64 or complex128, or one that converts to them"
 
-QR_MODES = ("reduced", "complete", "r")
-UPLO_UPPER = {"L": False, "l": False, "U": True, "u": True}
-# torch's drivers of the CUDA backend choose among methods of the same accuracy: hints.
-DRIVERS = (None, "jacobi", "gesvd", "gesvdj", "gesvda")
-
 
 def plain(A):
     """(address, shape, strides, dtype) if A may go past torch's dispatcher; None otherwise.
@@ -34,7 +29,7 @@ def plain(A):
     It may when nothing would see the call: no compiler, tracer, mode, functorch transform,
     derivative or profiler; A's memory holds its values (no conjugate or negative bit) on the CPU.
     """
-    # is_compiling stands first: Dynamo must not follow the rest.
+    # This stands first, since Dynamo must not follow the rest; other tracers are dispatch modes.
     if _is_compiling():
         return None
     kind = type(A)
@@ -52,7 +47,7 @@ def plain(A):
     ):
         return None
     dtype = A.dtype
-    if dtype not in DTYPES or (dtype.is_complex and A.is_conj()):
+    if dtype.is_complex and A.is_conj():
         return None
     try:
         return A.data_ptr(), A.shape, A.stride(), dtype
@@ -91,34 +86,4 @@ def check_device(device: torch.device, function: str) -> None:
         raise NotImplementedError(
             f"lanepack.{function}: A is on {device}; this release serves the CPU only "
             "(move the tensor with .cpu())"
-        )
-
-
-def check_square(A: torch.Tensor, function: str) -> None:
-    if A.shape[-1] != A.shape[-2]:
-        raise ArgumentError(
-            f"lanepack.{function}: A has shape {tuple(A.shape)}; its matrices must be square, "
-            "(..., n, n)"
-        )
-
-
-def check_mode(mode: str, function: str) -> None:
-    if mode not in QR_MODES:
-        raise ArgumentError(
-            f"lanepack.{function}: mode is {mode!r}; it must be 'reduced', 'complete' or 'r'"
-        )
-
-
-def check_uplo(UPLO: str, function: str) -> bool:
-    """Whether the upper triangle is read."""
-    if not isinstance(UPLO, str) or UPLO not in UPLO_UPPER:
-        raise ArgumentError(f"lanepack.{function}: UPLO is {UPLO!r}; it must be 'L' or 'U'")
-    return UPLO_UPPER[UPLO]
-
-
-def check_driver(driver: str | None, function: str) -> None:
-    if driver not in DRIVERS:
-        raise ArgumentError(
-            f"lanepack.{function}: driver is {driver!r}; it must be None, 'jacobi', or one of "
-            "torch's hints 'gesvd', 'gesvdj', 'gesvda'"
         )

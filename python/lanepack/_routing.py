@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 
 from ._errors import ArgumentError
@@ -13,25 +13,26 @@ FASTEST = 0
 INVARIANT = 1
 _NAMES = ("fastest", "invariant")
 
-_process_mode = FASTEST
-_block_mode: ContextVar[int | None] = ContextVar("lanepack_routing", default=None)
-_get_block_mode = _block_mode.get
+# A list of one, so that reading the mode is one look-up: outside a block the variable gives the
+# process's, which set_routing changes in place.
+_process_mode = [FASTEST]
+_mode: ContextVar[Sequence[int]] = ContextVar("lanepack_routing", default=_process_mode)
+get_mode = _mode.get
 
 
 def current() -> int:
     """The mode in force here, as the C library numbers it."""
-    mode = _get_block_mode()
-    return _process_mode if mode is None else mode
+    return get_mode()[0]
 
 
 @contextlib.contextmanager
 def using(mode: int) -> Iterator[None]:
     """Puts a mode before the process's for this thread (or task) and block."""
-    token = _block_mode.set(mode)
+    token = _mode.set((mode,))
     try:
         yield
     finally:
-        _block_mode.reset(token)
+        _mode.reset(token)
 
 
 def set_routing(mode: str) -> None:
@@ -42,12 +43,11 @@ def set_routing(mode: str) -> None:
     stride and thread count. Both repeat run to run. The mode is read when an operation runs; the
     forward stores it and the backward uses the stored one. Set it outside compiled regions.
     """
-    global _process_mode
     if mode not in _NAMES:
         raise ArgumentError(
             f"lanepack.set_routing: mode is {mode!r}; it must be 'fastest' or 'invariant'"
         )
-    _process_mode = _NAMES.index(mode)
+    _process_mode[0] = _NAMES.index(mode)
 
 
 def routing() -> str:

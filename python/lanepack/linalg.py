@@ -24,26 +24,20 @@ from typing import NamedTuple
 import torch
 
 from . import _kernels
-from ._inputs import (
-    DRIVERS,
-    QR_MODES,
-    UPLO_UPPER,
-    as_input,
-    check_driver,
-    check_mode,
-    check_square,
-    check_uplo,
-    plain,
-)
+from ._arguments import check_driver, check_mode, check_square, check_uplo
+from ._inputs import as_input, plain
 from ._native import REAL_DTYPES
 from ._outputs import check_out_dtype, check_outs, fill_outs, raise_bad_matrix
 
 _QRResult = torch.return_types.linalg_qr
 _EighResult = torch.return_types.linalg_eigh
 _SVDResult = torch.return_types.linalg_svd
+_plain = plain
 _run_qr = _kernels.qr
 _run_eigh = _kernels.eigh
+_run_eigvalsh = _kernels.eigvalsh
 _run_svd = _kernels.svd
+_run_svdvals = _kernels.svdvals
 _ops = torch.ops.lanepack
 
 
@@ -76,30 +70,30 @@ class SvdvalsInfo(NamedTuple):
     info: torch.Tensor
 
 
-# Per operation: _<name> gives results and info (None where it is not wanted) by the direct path if
-# nothing watches the call, otherwise by the op.
+# Each of the next five gives results and info: by the native call if nothing would see it
+# (`plain`), otherwise by the op.
 
 
-def _qr(A, mode, check_errors, want_info, function):
+def _qr(A, mode, check_errors, function):
     found = plain(A)
-    if found is not None and mode in QR_MODES and len(found[1]) > 1:
-        results = _run_qr(A, *found, mode, want_info)
-        if check_errors:
-            raise_bad_matrix(results[2], "qr")
-        return results
+    if found is not None and type(mode) is str:
+        results = _kernels.qr(A, found, mode, True)
+        if results is not None:
+            if check_errors:
+                raise_bad_matrix(results[-1], "qr")
+            return results
     A = as_input(A, function)
     check_mode(mode, function)
     return _ops.qr(A, mode, check_errors)
 
 
-def _eigh(A, UPLO, check_errors, want_info, function):
+def _eigh(A, UPLO, check_errors, function):
     found = plain(A)
-    if found is not None and type(UPLO) is str and UPLO in UPLO_UPPER:
-        shape = found[1]
-        if len(shape) > 1 and shape[-1] == shape[-2]:
-            results = _run_eigh(A, *found, UPLO_UPPER[UPLO], True, want_info)
+    if found is not None and type(UPLO) is str:
+        results = _kernels.eigh(A, found, UPLO, True)
+        if results is not None:
             if check_errors:
-                raise_bad_matrix(results[2], "eigh")
+                raise_bad_matrix(results[-1], "eigh")
             return results
     A = as_input(A, function)
     check_square(A, function)
@@ -107,41 +101,41 @@ def _eigh(A, UPLO, check_errors, want_info, function):
     return _ops.eigh(A, UPLO, check_errors)
 
 
-def _eigvalsh(A, UPLO, check_errors, want_info, function):
+def _eigvalsh(A, UPLO, check_errors, function):
     found = plain(A)
-    if found is not None and type(UPLO) is str and UPLO in UPLO_UPPER:
-        shape = found[1]
-        if len(shape) > 1 and shape[-1] == shape[-2]:
-            L, _, info = _run_eigh(A, *found, UPLO_UPPER[UPLO], False, want_info)
+    if found is not None and type(UPLO) is str:
+        results = _kernels.eigvalsh(A, found, UPLO, True)
+        if results is not None:
             if check_errors:
-                raise_bad_matrix(info, "eigvalsh")
-            return L, info
+                raise_bad_matrix(results[-1], "eigvalsh")
+            return results
     A = as_input(A, function)
     check_square(A, function)
     check_uplo(UPLO, function)
     return _ops.eigvalsh(A, UPLO, check_errors)
 
 
-def _svd(A, full_matrices, driver, check_errors, want_info, function):
+def _svd(A, full_matrices, driver, check_errors, function):
     found = plain(A)
-    if found is not None and driver in DRIVERS and len(found[1]) > 1:
-        jacobi = driver == "jacobi"
-        results = _run_svd(A, *found, bool(full_matrices), True, jacobi, want_info)
-        if check_errors:
-            raise_bad_matrix(results[3], "svd")
-        return results
+    if found is not None and (driver is None or type(driver) is str):
+        results = _kernels.svd(A, found, bool(full_matrices), driver, True)
+        if results is not None:
+            if check_errors:
+                raise_bad_matrix(results[-1], "svd")
+            return results
     A = as_input(A, function)
     check_driver(driver, function)
     return _ops.svd(A, full_matrices, driver, check_errors)
 
 
-def _svdvals(A, driver, check_errors, want_info, function):
+def _svdvals(A, driver, check_errors, function):
     found = plain(A)
-    if found is not None and driver in DRIVERS and len(found[1]) > 1:
-        _, S, _, info = _run_svd(A, *found, False, False, driver == "jacobi", want_info)
-        if check_errors:
-            raise_bad_matrix(info, "svdvals")
-        return S, info
+    if found is not None and (driver is None or type(driver) is str):
+        results = _kernels.svdvals(A, found, driver, True)
+        if results is not None:
+            if check_errors:
+                raise_bad_matrix(results[-1], "svdvals")
+            return results
     A = as_input(A, function)
     check_driver(driver, function)
     return _ops.svdvals(A, driver, check_errors)
@@ -172,12 +166,17 @@ def qr(A, mode="reduced", *, check_errors=False, out=None):
     Householder reflectors (Golub and Van Loan, Matrix Computations, 5.2; LAPACK geqrf, orgqr).
     Derivatives: modes "reduced", and "complete" where m <= n; A's first k columns independent.
     """
+    if out is None and not check_errors and type(mode) is str:
+        # The shortest way: for one small matrix every step counts.
+        found = _plain(A)
+        if found is not None:
+            results = _run_qr(A, found, mode, False)
+            if results is not None:
+                return _QRResult(results)
     if out is not None:
-        outs = _into(
-            out, ("Q", "R"), (), A, "qr", lambda A: _qr(A, mode, check_errors, check_errors, "qr")
-        )
+        outs = _into(out, ("Q", "R"), (), A, "qr", lambda A: _qr(A, mode, check_errors, "qr"))
         return torch.return_types.linalg_qr_out(outs)
-    results = _qr(A, mode, check_errors, check_errors, "qr")
+    results = _qr(A, mode, check_errors, "qr")
     return _QRResult(results[:2])
 
 
@@ -194,13 +193,20 @@ def eigh(A, UPLO="L", *, check_errors=False, out=None):
     Derivatives: differences up to n eps max(abs(L)) count as zero, so that a loss that does not
     depend on the basis keeps a finite gradient at repeated eigenvalues.
     """
+    if out is None and not check_errors and type(UPLO) is str:
+        # The shortest way: for one small matrix every step counts.
+        found = _plain(A)
+        if found is not None:
+            results = _run_eigh(A, found, UPLO, False)
+            if results is not None:
+                return _EighResult(results)
     if out is not None:
         outs = _into(
             out, ("eigenvalues", "eigenvectors"), ("eigenvalues",), A, "eigh",
-            lambda A: _eigh(A, UPLO, check_errors, check_errors, "eigh"),
+            lambda A: _eigh(A, UPLO, check_errors, "eigh"),
         )  # fmt: skip
         return torch.return_types.linalg_eigh_out(outs)
-    results = _eigh(A, UPLO, check_errors, check_errors, "eigh")
+    results = _eigh(A, UPLO, check_errors, "eigh")
     return _EighResult(results[:2])
 
 
@@ -210,12 +216,19 @@ def eigvalsh(A, UPLO="L", *, check_errors=False, out=None):
     They may differ from those of `eigh` by rounding. A call whose gradient is wanted takes the
     route with vectors.
     """
+    if out is None and not check_errors and type(UPLO) is str:
+        # The shortest way: for one small matrix every step counts.
+        found = _plain(A)
+        if found is not None:
+            results = _run_eigvalsh(A, found, UPLO, False)
+            if results is not None:
+                return results[0]
     if out is not None:
         return _into(
             out, ("eigenvalues",), ("eigenvalues",), A, "eigvalsh",
-            lambda A: _eigvalsh(A, UPLO, check_errors, check_errors, "eigvalsh"),
+            lambda A: _eigvalsh(A, UPLO, check_errors, "eigvalsh"),
         )[0]  # fmt: skip
-    return _eigvalsh(A, UPLO, check_errors, check_errors, "eigvalsh")[0]
+    return _eigvalsh(A, UPLO, check_errors, "eigvalsh")[0]
 
 
 def svd(A, full_matrices=False, *, driver=None, check_errors=False, out=None):
@@ -232,13 +245,20 @@ def svd(A, full_matrices=False, *, driver=None, check_errors=False, out=None):
     Derivatives: differences of squares up to n eps S_max^2 count as zero, so that a loss that does
     not depend on the basis keeps a finite gradient at repeated values.
     """
+    if out is None and not check_errors and driver is None:
+        # The shortest way: for one small matrix every step counts.
+        found = _plain(A)
+        if found is not None:
+            results = _run_svd(A, found, bool(full_matrices), None, False)
+            if results is not None:
+                return _SVDResult(results)
     if out is not None:
         outs = _into(
             out, ("U", "S", "Vh"), ("S",), A, "svd",
-            lambda A: _svd(A, full_matrices, driver, check_errors, check_errors, "svd"),
+            lambda A: _svd(A, full_matrices, driver, check_errors, "svd"),
         )  # fmt: skip
         return torch.return_types.linalg_svd_out(outs)
-    results = _svd(A, full_matrices, driver, check_errors, check_errors, "svd")
+    results = _svd(A, full_matrices, driver, check_errors, "svd")
     return _SVDResult(results[:3])
 
 
@@ -248,12 +268,19 @@ def svdvals(A, *, driver=None, check_errors=False, out=None):
     They may differ from those of `svd` by rounding. A call whose gradient is wanted takes the route
     with vectors.
     """
+    if out is None and not check_errors and driver is None:
+        # The shortest way: for one small matrix every step counts.
+        found = _plain(A)
+        if found is not None:
+            results = _run_svdvals(A, found, None, False)
+            if results is not None:
+                return results[0]
     if out is not None:
         return _into(
             out, ("S",), ("S",), A, "svdvals",
-            lambda A: _svdvals(A, driver, check_errors, check_errors, "svdvals"),
+            lambda A: _svdvals(A, driver, check_errors, "svdvals"),
         )[0]  # fmt: skip
-    return _svdvals(A, driver, check_errors, check_errors, "svdvals")[0]
+    return _svdvals(A, driver, check_errors, "svdvals")[0]
 
 
 _INFO = """
@@ -272,28 +299,28 @@ def _documented(function):
 @_documented
 def qr_ex(A, mode="reduced", *, check_errors=False):
     """`qr` as a named tuple (Q, R, info)."""
-    return QRInfo(*_qr(A, mode, check_errors, True, "qr_ex"))
+    return QRInfo(*_qr(A, mode, check_errors, "qr_ex"))
 
 
 @_documented
 def eigh_ex(A, UPLO="L", *, check_errors=False):
     """`eigh` as a named tuple (eigenvalues, eigenvectors, info)."""
-    return EighInfo(*_eigh(A, UPLO, check_errors, True, "eigh_ex"))
+    return EighInfo(*_eigh(A, UPLO, check_errors, "eigh_ex"))
 
 
 @_documented
 def eigvalsh_ex(A, UPLO="L", *, check_errors=False):
     """`eigvalsh` as a named tuple (eigenvalues, info)."""
-    return EigvalshInfo(*_eigvalsh(A, UPLO, check_errors, True, "eigvalsh_ex"))
+    return EigvalshInfo(*_eigvalsh(A, UPLO, check_errors, "eigvalsh_ex"))
 
 
 @_documented
 def svd_ex(A, full_matrices=False, *, driver=None, check_errors=False):
     """`svd` as a named tuple (U, S, Vh, info)."""
-    return SVDInfo(*_svd(A, full_matrices, driver, check_errors, True, "svd_ex"))
+    return SVDInfo(*_svd(A, full_matrices, driver, check_errors, "svd_ex"))
 
 
 @_documented
 def svdvals_ex(A, *, driver=None, check_errors=False):
     """`svdvals` as a named tuple (S, info)."""
-    return SvdvalsInfo(*_svdvals(A, driver, check_errors, True, "svdvals_ex"))
+    return SvdvalsInfo(*_svdvals(A, driver, check_errors, "svdvals_ex"))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from .._inputs import ArgumentError
+from .._errors import ArgumentError
 from .._layout import column_major_strides, row_major_strides
 from .._native import DTYPES, REAL_DTYPES
 
@@ -24,11 +24,6 @@ def check_op_input(A: torch.Tensor, op: str) -> None:
             f"lanepack::{op}: A has dtype {A.dtype}; it must have float32, float64, complex64 or "
             "complex128"
         )
-
-
-def described(A: torch.Tensor):
-    """A and what the functions of lanepack._kernels want to know of it."""
-    return A, A.data_ptr(), A.shape, A.stride(), A.dtype
 
 
 def fake_matrices(A: torch.Tensor, rows, cols) -> torch.Tensor:
@@ -71,12 +66,3 @@ def scale_of(values: torch.Tensor) -> torch.Tensor:
 def inverse_or_zero(values: torch.Tensor, zero: torch.Tensor) -> torch.Tensor:
     """1 / values, but 0 where `zero` holds; its derivative is 0 there too."""
     return torch.where(zero, 0, 1 / torch.where(zero, 1, values))
-
-
-def hermitian_half(X: torch.Tensor) -> torch.Tensor:
-    """Upper triangle of X with half of its diagonal."""
-    return X.triu() - 0.5 * torch.diag_embed(X.diagonal(0, -2, -1))
-
-
-def add_to_diagonal(X: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    return X + torch.diag_embed(values)

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import torch
 
-from .. import _inputs, _kernels
+from .. import _arguments, _kernels
 from .._outputs import raise_bad_matrix
 from . import _register
 from ._shared import (
     batching_rule,
     check_op_input,
-    described,
     fake_info,
     fake_matrices,
     fake_values,
@@ -35,13 +34,13 @@ _EIGVALSH = _register.define(
 
 def _check(A, UPLO, op):
     check_op_input(A, op)
-    _inputs.check_square(A, op)
-    return _inputs.check_uplo(UPLO, op)
+    _arguments.check_square(A, op)
+    _arguments.check_uplo(UPLO, op)
 
 
 def _eigh_cpu(A, UPLO="L", check_errors=False):
-    upper = _check(A, UPLO, "eigh")
-    L, V, info = _kernels.eigh(*described(A), upper, True, True)
+    _check(A, UPLO, "eigh")
+    L, V, info = _kernels.eigh(A, _kernels.describe(A), UPLO, True)
     if check_errors:
         raise_bad_matrix(info, "eigh")
     return L, V, info
@@ -86,8 +85,8 @@ def _eigh_jvp(_args, outputs, dA):
 
 
 def _eigvalsh_cpu(A, UPLO="L", check_errors=False):
-    upper = _check(A, UPLO, "eigvalsh")
-    L, _, info = _kernels.eigh(*described(A), upper, False, True)
+    _check(A, UPLO, "eigvalsh")
+    L, info = _kernels.eigvalsh(A, _kernels.describe(A), UPLO, True)
     if check_errors:
         raise_bad_matrix(info, "eigvalsh")
     return L, info

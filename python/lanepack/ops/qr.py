@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import torch
 
-from .. import _inputs, _kernels
+from .. import _arguments, _kernels
 from .._outputs import raise_bad_matrix
 from . import _register
 from ._shared import (
     batching_rule,
     check_op_input,
-    described,
     fake_info,
     fake_matrices,
 )
@@ -28,8 +27,8 @@ _OP = _register.define(
 
 def _cpu(A, mode="reduced", check_errors=False):
     check_op_input(A, "qr")
-    _inputs.check_mode(mode, "qr")
-    Q, R, info = _kernels.qr(*described(A), mode, True)
+    _arguments.check_mode(mode, "qr")
+    Q, R, info = _kernels.qr(A, _kernels.describe(A), mode, True)
     if check_errors:
         raise_bad_matrix(info, "qr")
     return Q, R, info
@@ -37,7 +36,7 @@ def _cpu(A, mode="reduced", check_errors=False):
 
 def _fake(A, mode="reduced", check_errors=False):
     check_op_input(A, "qr")
-    _inputs.check_mode(mode, "qr")
+    _arguments.check_mode(mode, "qr")
     m, n = A.shape[-2:]
     inner = m if mode == "complete" else torch.sym_min(m, n)
     Q = A.new_empty_strided((0,), (1,)) if mode == "r" else fake_matrices(A, m, inner)

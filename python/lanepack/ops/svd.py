@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import torch
 
-from .. import _inputs, _kernels
+from .. import _arguments, _kernels
 from .._outputs import raise_bad_matrix
 from . import _register
 from ._shared import (
     batching_rule,
     check_op_input,
-    described,
     fake_info,
     fake_matrices,
     fake_values,
@@ -36,9 +35,8 @@ _SVDVALS = _register.define(
 
 def _svd_cpu(A, full_matrices=False, driver=None, check_errors=False):
     check_op_input(A, "svd")
-    _inputs.check_driver(driver, "svd")
-    jacobi = driver == "jacobi"
-    U, S, Vh, info = _kernels.svd(*described(A), full_matrices, True, jacobi, True)
+    _arguments.check_driver(driver, "svd")
+    U, S, Vh, info = _kernels.svd(A, _kernels.describe(A), full_matrices, driver, True)
     if check_errors:
         raise_bad_matrix(info, "svd")
     return U, S, Vh, info
@@ -46,7 +44,7 @@ def _svd_cpu(A, full_matrices=False, driver=None, check_errors=False):
 
 def _svd_fake(A, full_matrices=False, driver=None, check_errors=False):
     check_op_input(A, "svd")
-    _inputs.check_driver(driver, "svd")
+    _arguments.check_driver(driver, "svd")
     m, n = A.shape[-2:]
     k = torch.sym_min(m, n)
     U = fake_matrices(A, m, m if full_matrices else k)
@@ -155,8 +153,8 @@ def _complete(U, inside, outside, k):
 
 def _svdvals_cpu(A, driver=None, check_errors=False):
     check_op_input(A, "svdvals")
-    _inputs.check_driver(driver, "svdvals")
-    _, S, _, info = _kernels.svd(*described(A), False, False, driver == "jacobi", True)
+    _arguments.check_driver(driver, "svdvals")
+    S, info = _kernels.svdvals(A, _kernels.describe(A), driver, True)
     if check_errors:
         raise_bad_matrix(info, "svdvals")
     return S, info
@@ -164,7 +162,7 @@ def _svdvals_cpu(A, driver=None, check_errors=False):
 
 def _svdvals_fake(A, driver=None, check_errors=False):
     check_op_input(A, "svdvals")
-    _inputs.check_driver(driver, "svdvals")
+    _arguments.check_driver(driver, "svdvals")
     return fake_values(A, torch.sym_min(*A.shape[-2:])), fake_info(A)
 
 

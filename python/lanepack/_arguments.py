@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The values that options may take, and their checks."""
+
+from __future__ import annotations
+
+import torch
+
+from ._errors import ArgumentError
+
+QR_MODES = ("reduced", "complete", "r")
+UPLO_UPPER = {"L": False, "l": False, "U": True, "u": True}
+# torch's drivers of the CUDA backend choose among methods of the same accuracy: hints.
+DRIVERS = (None, "jacobi", "gesvd", "gesvdj", "gesvda")
+
+
+def check_square(A: torch.Tensor, function: str) -> None:
+    if A.shape[-1] != A.shape[-2]:
+        raise ArgumentError(
+            f"lanepack.{function}: A has shape {tuple(A.shape)}; its matrices must be square, "
+            "(..., n, n)"
+        )
+
+
+def check_mode(mode: str, function: str) -> None:
+    if mode not in QR_MODES:
+        raise ArgumentError(
+            f"lanepack.{function}: mode is {mode!r}; it must be 'reduced', 'complete' or 'r'"
+        )
+
+
+def check_uplo(UPLO: str, function: str) -> None:
+    if not isinstance(UPLO, str) or UPLO not in UPLO_UPPER:
+        raise ArgumentError(f"lanepack.{function}: UPLO is {UPLO!r}; it must be 'L' or 'U'")
+
+
+def check_driver(driver: str | None, function: str) -> None:
+    if driver not in DRIVERS:
+        raise ArgumentError(
+            f"lanepack.{function}: driver is {driver!r}; it must be None, 'jacobi', or one of "
+            "torch's hints 'gesvd', 'gesvdj', 'gesvda'"
+        )
