@@ -289,14 +289,23 @@ def _time_cases(arguments: argparse.Namespace, chosen: list) -> int:
     field = contestants.available(arguments.rivals)
     versions = {contestant.name: contestant.version for contestant in field}
     environment = run.environment()
+    rows: list[run.Row] = []
+    interrupted = False
     with progress.Progress(len(chosen)) as shown:
-        rows = run.run(
-            chosen,
-            field,
-            budget_s=1.0 if arguments.quick else 3.0,
-            seed=arguments.seed,
-            report=shown,
-        )
+
+        def finished(row: run.Row) -> None:
+            rows.append(row)
+            shown(row)
+
+        try:
+            budget_s = 1.0 if arguments.quick else 3.0
+            run.run(chosen, field, budget_s=budget_s, seed=arguments.seed, report=finished)
+        except KeyboardInterrupt:
+            if not rows:
+                raise
+            interrupted = True
+    if interrupted:
+        print(f"lanepack bench: interrupted after {len(rows)} rows", file=sys.stderr)
     records = report.records(rows, environment, versions)
     if arguments.csv is not None:
         report.write_csv(arguments.csv, records)
@@ -310,6 +319,8 @@ def _time_cases(arguments: argparse.Namespace, chosen: list) -> int:
         print(f"{environment['date']}, Python {environment['python']}\n")
         print(report.table(rows))
         print(f"\n{report.summary(rows)}")
+    if interrupted:
+        return 130
     return 1 if any(row.verdict == "wrong" for row in rows) else 0
 
 

@@ -48,6 +48,8 @@ def plot(path: str | Path, rows: list[Row], environment: dict[str, Any]) -> None
 
 
 def _panel(axis: Any, operation: str, rows: list[Row]) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     shapes = list(dict.fromkeys(row.case.shape for row in rows))
     for row in rows:
         y = len(shapes) - 1 - shapes.index(row.case.shape) + _OFFSETS[row.case.dtype]
@@ -59,7 +61,9 @@ def _panel(axis: Any, operation: str, rows: list[Row]) -> None:
         )
     axis.axvline(1, color="#999999", linewidth=0.8, zorder=1)
     axis.set_xscale("log")
+    axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.xaxis.set_minor_formatter(NullFormatter())
     axis.set_yticks(range(len(shapes)), shapes[::-1], fontsize=8, family="monospace")
     axis.set_ylim(-0.7, len(shapes) - 0.3)
     axis.grid(axis="x", which="major", color="#e4e4e4", linewidth=0.7)
