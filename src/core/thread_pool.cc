@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers sleep on a condition variable. A call opens seats; each worker that wakes takes one, wakes
-// two more while seats are left (a tree, so that the caller pays for two signals at most), and then
-// claims chunks through an atomic counter, as the caller does. The mutex guards only the seats and
-// the sleep; no lock is held while chunks run. The caller waits for the workers that took a seat,
-// never for one that is still asleep.
+// Workers sleep on a condition variable. A call opens seats; each worker that wakes takes one,
+// wakes two more while seats are left (a tree, so that the caller pays for two signals at most),
+// and then claims chunks through an atomic counter, as the caller does. The mutex guards only the
+// seats and the sleep; no lock is held while chunks run. The caller waits for the workers that took
+// a seat, never for one that is still asleep.
 //
 // The pool is never freed: workers may be asleep in it when the process exits, and this library
 // stays mapped from the first worker on, since their code lies in it.
@@ -124,7 +124,8 @@ void* Pool::worker_main(void* pool) {
 // Workers run until the process ends, so the code they run must not be unmapped by dlclose.
 void keep_library_mapped() {
   Dl_info self;
-  if (dladdr(reinterpret_cast<void*>(&keep_library_mapped), &self) != 0 && self.dli_fname != nullptr) {
+  if (dladdr(reinterpret_cast<void*>(&keep_library_mapped), &self) != 0 &&
+      self.dli_fname != nullptr) {
     dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
   }
 }

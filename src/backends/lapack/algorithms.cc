@@ -28,7 +28,8 @@ Status run_qr(const QrProblem& problem) {
 template <Spread kSpread>
 Status run_eigh(const EighProblem& problem) {
   const lapack::Library* library = lapack::library();
-  return library != nullptr ? lapack::eigh(*library, kSpread, problem) : no_library("lanepack_eigh");
+  return library != nullptr ? lapack::eigh(*library, kSpread, problem)
+                            : no_library("lanepack_eigh");
 }
 
 template <Spread kSpread>
@@ -43,7 +44,8 @@ constexpr Algorithm kAlgorithms[] = {
     {"eigh.lapack.serial", Operation::kEigh, supports, nullptr, run_eigh<Spread::kSerial>, nullptr},
     {"eigh.lapack.parallel", Operation::kEigh, supports, nullptr, run_eigh<Spread::kParallel>,
      nullptr},
-    {"svd.lapack.serial", Operation::kSvd, supports_svd, nullptr, nullptr, run_svd<Spread::kSerial>},
+    {"svd.lapack.serial", Operation::kSvd, supports_svd, nullptr, nullptr,
+     run_svd<Spread::kSerial>},
     {"svd.lapack.parallel", Operation::kSvd, supports_svd, nullptr, nullptr,
      run_svd<Spread::kParallel>},
 };

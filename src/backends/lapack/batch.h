@@ -47,8 +47,8 @@ T* array_at(char* block, int64_t offset) {
   return reinterpret_cast<T*>(block + offset);
 }
 
-// The size of a workspace: at least `minimum`, which the driver's documentation states, and what its
-// query answered. The answer is a floating number, which float32 rounds above 2^24.
+// The size of a workspace: at least `minimum`, which the driver's documentation states, and what
+// its query answered. The answer is a floating number, which float32 rounds above 2^24.
 template <class S>
 int64_t workspace_size(int64_t minimum, S answer) {
   using R = real_t<S>;
@@ -93,14 +93,15 @@ class Block {
   char* data_ = nullptr;
 };
 
-// Calls body(first, last) for pieces of [0, columns), on the pool where that many elements are worth
-// it. Subnormal numbers count there, whatever the thread's setting.
+// Calls body(first, last) for pieces of [0, columns), on the pool where that many elements are
+// worth it. Subnormal numbers count there, whatever the thread's setting.
 template <class Body>
 void over_columns(int threads, int64_t columns, int64_t rows, Body&& body) {
   constexpr int64_t kWorthThreads = int64_t{1} << 17;
-  const int64_t pieces = columns * rows >= kWorthThreads && threads > 1
-                             ? std::min<int64_t>((columns + kTile - 1) / kTile, 4 * int64_t{threads})
-                             : 1;
+  const int64_t pieces =
+      columns * rows >= kWorthThreads && threads > 1
+          ? std::min<int64_t>((columns + kTile - 1) / kTile, 4 * int64_t{threads})
+          : 1;
   parallel_chunks(threads, pieces, [&](int64_t piece) {
     KeepSubnormals keep;
     body(piece * columns / pieces, (piece + 1) * columns / pieces);
@@ -149,8 +150,10 @@ Status run_batch(const BatchPlan& plan, const Library& library, Spread spread, i
     parallel_chunks(threads, chunks, [&](int64_t chunk) {
       if (pthread_equal(pthread_self(), caller)) return run_chunk(chunk, block.data());
       Block own(plan.bytes);
-      if (own.data() == nullptr) left[chunk] = true;
-      else run_chunk(chunk, own.data());
+      if (own.data() == nullptr)
+        left[chunk] = true;
+      else
+        run_chunk(chunk, own.data());
     });
     // Chunks whose thread had no memory; this one has.
     for (int64_t chunk = 0; chunk < chunks; ++chunk) {

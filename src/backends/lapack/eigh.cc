@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eigenvalues and vectors of symmetric and Hermitian matrices: LAPACK's syevd and heevd (tridiagonal
-// form, then divide and conquer with vectors, square-root-free QL without; values of the two forms
-// may differ in their last bits).
+// Eigenvalues and vectors of symmetric and Hermitian matrices: LAPACK's syevd and heevd
+// (tridiagonal form, then divide and conquer with vectors, square-root-free QL without; values of
+// the two forms may differ in their last bits).
 //
 // LAPACK is always given the upper triangle, so that both triangles of one matrix give the same
 // bits; it is also the faster one in MKL above n = 256.
@@ -31,13 +31,13 @@ Int call_heevd(const Library& library, const EighWork<S>& plan, S* a, real_t<S>*
   Int info = 0;
   FlushSubnormals flush;
   if constexpr (Routines<S>::kComplex) {
-    library.routines<S>().heevd(&plan.job, &uplo, &n, a, &lda, w, work, &lwork, rwork, &lrwork, iwork,
-                                &liwork, &info, 1, 1);
+    library.routines<S>().heevd(&plan.job, &uplo, &n, a, &lda, w, work, &lwork, rwork, &lrwork,
+                                iwork, &liwork, &info, 1, 1);
   } else {
     (void)lrwork;
     (void)rwork;
-    library.routines<S>().heevd(&plan.job, &uplo, &n, a, &lda, w, work, &lwork, iwork, &liwork, &info,
-                                1, 1);
+    library.routines<S>().heevd(&plan.job, &uplo, &n, a, &lda, w, work, &lwork, iwork, &liwork,
+                                &info, 1, 1);
   }
   return info;
 }
@@ -102,17 +102,17 @@ Int eigh_matrix(const Library& library, const EighProblem& problem, const EighWo
   const S* source = matrix_at<const S>(problem.a, b);
   const auto rows = [](int64_t j) { return j + 1; };
   over_columns(threads, n, n, [&](int64_t first, int64_t last) {
-    load_upper(source, problem.a.row_stride, problem.a.col_stride, problem.key.upper, first, last, a,
-               ld);
+    load_upper(source, problem.a.row_stride, problem.a.col_stride, problem.key.upper, first, last,
+               a, ld);
   });
   const Extent<R> extent = scan_columns(a, 0, n, ld, rows);
   Int info = kInfoNotFinite;
   if (extent.finite) {
     const PowerOfTwo<R> factor = normalizing_factor(extent.largest);
     scale_columns(a, 0, n, ld, rows, factor);
-    info = call_heevd(library, plan, a, w, array_at<S>(block, plan.work),
-                      static_cast<Int>(plan.lwork), array_at<R>(block, plan.rwork),
-                      array_at<Int>(block, plan.iwork));
+    info =
+        call_heevd(library, plan, a, w, array_at<S>(block, plan.work), static_cast<Int>(plan.lwork),
+                   array_at<R>(block, plan.rwork), array_at<Int>(block, plan.iwork));
     factor.inverse().apply(w, n);
   }
   if (problem.info != nullptr) problem.info[b] = info;

@@ -71,7 +71,8 @@ bool resolve_threads(void* handle, const char* prefix, Library* library, const c
     // own threads (1) OpenBLAS sets the process even under the local name.
     if (parallel == 2 && library->set_threads_local != nullptr) {
       library->control = ThreadControl::kLocal;
-    } else if (parallel != 0 && library->set_threads != nullptr && library->get_threads != nullptr) {
+    } else if (parallel != 0 && library->set_threads != nullptr &&
+               library->get_threads != nullptr) {
       library->control = ThreadControl::kProcess;
     }
     return true;
@@ -122,7 +123,8 @@ Library* try_candidate(const Candidate& candidate, bool may_load) {
   if (fresh == nullptr) return nullptr;
   const char* slash = std::strrchr(path, '/');
   // Handles stay open: the routines are used until the process ends.
-  if (fill_library(handle, candidate.prefix, slash != nullptr ? slash + 1 : path, fresh)) return fresh;
+  if (fill_library(handle, candidate.prefix, slash != nullptr ? slash + 1 : path, fresh))
+    return fresh;
   delete fresh;
   return nullptr;
 }

@@ -21,22 +21,22 @@ template <class S>
 struct Routines {
   using R = real_t<S>;
   // syevd for real S
-  using RealEigh = void(const char* jobz, const char* uplo, const Int* n, S* a, const Int* lda, R* w,
-                        S* work, const Int* lwork, Int* iwork, const Int* liwork, Int* info, size_t,
-                        size_t);
+  using RealEigh = void(const char* jobz, const char* uplo, const Int* n, S* a, const Int* lda,
+                        R* w, S* work, const Int* lwork, Int* iwork, const Int* liwork, Int* info,
+                        size_t, size_t);
   // heevd for complex S
   using ComplexEigh = void(const char* jobz, const char* uplo, const Int* n, S* a, const Int* lda,
                            R* w, S* work, const Int* lwork, R* rwork, const Int* lrwork, Int* iwork,
                            const Int* liwork, Int* info, size_t, size_t);
-  using RealSvd = void(const char* jobz, const Int* m, const Int* n, S* a, const Int* lda, R* s, S* u,
-                       const Int* ldu, S* vt, const Int* ldvt, S* work, const Int* lwork, Int* iwork,
-                       Int* info, size_t);
+  using RealSvd = void(const char* jobz, const Int* m, const Int* n, S* a, const Int* lda, R* s,
+                       S* u, const Int* ldu, S* vt, const Int* ldvt, S* work, const Int* lwork,
+                       Int* iwork, Int* info, size_t);
   using ComplexSvd = void(const char* jobz, const Int* m, const Int* n, S* a, const Int* lda, R* s,
                           S* u, const Int* ldu, S* vt, const Int* ldvt, S* work, const Int* lwork,
                           R* rwork, Int* iwork, Int* info, size_t);
   using RealQrSvd = void(const char* jobu, const char* jobvt, const Int* m, const Int* n, S* a,
-                         const Int* lda, R* s, S* u, const Int* ldu, S* vt, const Int* ldvt, S* work,
-                         const Int* lwork, Int* info, size_t, size_t);
+                         const Int* lda, R* s, S* u, const Int* ldu, S* vt, const Int* ldvt,
+                         S* work, const Int* lwork, Int* info, size_t, size_t);
   using ComplexQrSvd = void(const char* jobu, const char* jobvt, const Int* m, const Int* n, S* a,
                             const Int* lda, R* s, S* u, const Int* ldu, S* vt, const Int* ldvt,
                             S* work, const Int* lwork, R* rwork, Int* info, size_t, size_t);
@@ -44,9 +44,9 @@ struct Routines {
                      const Int* lwork, Int* info);
   using Orgqr = void(const Int* m, const Int* n, const Int* k, S* a, const Int* lda, const S* tau,
                      S* work, const Int* lwork, Int* info);
-  using Gemm = void(const char* transa, const char* transb, const Int* m, const Int* n, const Int* k,
-                    const S* alpha, const S* a, const Int* lda, const S* b, const Int* ldb,
-                    const S* beta, S* c, const Int* ldc, size_t, size_t);
+  using Gemm = void(const char* transa, const char* transb, const Int* m, const Int* n,
+                    const Int* k, const S* alpha, const S* a, const Int* lda, const S* b,
+                    const Int* ldb, const S* beta, S* c, const Int* ldc, size_t, size_t);
 
   static constexpr bool kComplex = !std::is_same_v<S, R>;
   std::conditional_t<kComplex, ComplexEigh, RealEigh>* heevd = nullptr;
@@ -80,10 +80,14 @@ struct Library {
 
   template <class S>
   const Routines<S>& routines() const {
-    if constexpr (std::is_same_v<S, float>) return f32;
-    else if constexpr (std::is_same_v<S, double>) return f64;
-    else if constexpr (std::is_same_v<S, std::complex<float>>) return c64;
-    else return c128;
+    if constexpr (std::is_same_v<S, float>)
+      return f32;
+    else if constexpr (std::is_same_v<S, double>)
+      return f64;
+    else if constexpr (std::is_same_v<S, std::complex<float>>)
+      return c64;
+    else
+      return c128;
   }
 };
 
@@ -97,8 +101,8 @@ const Library* library();
 // driver is missing or integers have 64 bits.
 bool fill_library(void* handle, const char* prefix, const char* file, Library* library);
 
-// Path of the first loaded shared object whose file name starts with `stem`; false if there is none.
-// One source file per system, chosen by CMake.
+// Path of the first loaded shared object whose file name starts with `stem`; false if there is
+// none. One source file per system, chosen by CMake.
 bool loaded_library_path(const char* stem, char* path, size_t capacity);
 
 // Holds the library to `threads` threads while it lives; to one in a forked child, where the

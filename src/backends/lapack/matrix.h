@@ -2,8 +2,8 @@
 // Between batches of any strides and LAPACK's column-major arrays: load, scan, scale, store.
 //
 // LAPACK always gets an aligned copy with the same leading dimension, so that the bits of a result
-// depend on neither the strides nor the position of the input. The copy is scaled by a power of two,
-// which changes no bit of what follows and keeps squares inside the exponent range.
+// depend on neither the strides nor the position of the input. The copy is scaled by a power of
+// two, which changes no bit of what follows and keeps squares inside the exponent range.
 #ifndef LANEPACK_BACKENDS_LAPACK_MATRIX_H_
 #define LANEPACK_BACKENDS_LAPACK_MATRIX_H_
 
@@ -236,8 +236,10 @@ void fill_nan(const MatrixBatch& batch, int64_t b) {
   using R = real_t<S>;
   const R nan = std::numeric_limits<R>::quiet_NaN();
   S value;
-  if constexpr (std::is_same_v<S, R>) value = nan;
-  else value = S(nan, nan);
+  if constexpr (std::is_same_v<S, R>)
+    value = nan;
+  else
+    value = S(nan, nan);
   fill_matrix<S>(batch, b, value, value);
 }
 

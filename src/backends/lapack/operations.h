@@ -17,10 +17,14 @@ Status qr(const Library& library, Spread spread, const QrProblem& problem);
 template <class Function>
 Status with_scalar(Dtype dtype, Function&& function) {
   switch (dtype) {
-    case Dtype::kF32: return function.template operator()<float>();
-    case Dtype::kF64: return function.template operator()<double>();
-    case Dtype::kC64: return function.template operator()<std::complex<float>>();
-    case Dtype::kC128: return function.template operator()<std::complex<double>>();
+    case Dtype::kF32:
+      return function.template operator()<float>();
+    case Dtype::kF64:
+      return function.template operator()<double>();
+    case Dtype::kC64:
+      return function.template operator()<std::complex<float>>();
+    case Dtype::kC128:
+      return function.template operator()<std::complex<double>>();
   }
   return fail(Status::kInternal, "lanepack: dtype %d is unknown", static_cast<int>(dtype));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // QR by Householder reflectors: LAPACK's geqrf, then orgqr (ungqr) for Q.
 #include <algorithm>
+#include <cmath>
 
 #include "backends/lapack/operations.h"
 
@@ -12,7 +13,7 @@ struct QrWork {
   int64_t m, n, k, ld;
   int64_t q_cols;  // 0: R alone
   int64_t lwork;
-  int64_t a, tau, work;  // offsets
+  int64_t a, tau, phases, work;  // offsets
   int64_t bytes;
 };
 
@@ -61,9 +62,43 @@ Status plan_qr(const Library& library, const QrProblem& problem, int threads, Qr
   Layout layout;
   plan->a = layout.add<S>(plan->ld * std::max(n, plan->q_cols));
   plan->tau = layout.add<S>(plan->k);
+  plan->phases = layout.add<S>(plan->k);
   plan->work = layout.add<S>(plan->lwork);
   plan->bytes = layout.bytes();
   return Status::kOk;
+}
+
+// MKL's blocked geqrf leaves the last diagonal element of a square complex matrix as it is, where
+// LAPACK makes it real. Row i of R is turned by phases[i], so that R's diagonal is real and of the
+// sign that LAPACK's larfg gives it; column i of Q is turned back later. False: nothing to turn.
+template <class S>
+bool make_diagonal_real(const QrWork<S>& plan, S* a, S* phases) {
+  bool turned = false;
+  if constexpr (Routines<S>::kComplex) {
+    using R = real_t<S>;
+    for (int64_t i = 0; i < plan.k; ++i) {
+      S& head = a[i + i * plan.ld];
+      phases[i] = S(1);
+      if (head.imag() == 0) continue;
+      turned = true;
+      const R largest = std::max(std::abs(head.real()), std::abs(head.imag()));
+      const R re = head.real() / largest, im = head.imag() / largest;
+      const R size = std::sqrt(re * re + im * im);
+      const R sign = std::signbit(re) ? R(1) : R(-1);
+      phases[i] = S(sign * re / size, -sign * im / size);
+      head = sign * size * largest;
+      for (int64_t j = i + 1; j < plan.n; ++j) a[i + j * plan.ld] *= phases[i];
+    }
+  }
+  return turned;
+}
+
+template <class S>
+void turn_columns_back(const QrWork<S>& plan, const S* phases, S* q) {
+  for (int64_t j = 0; j < plan.k; ++j) {
+    if (phases[j] == S(1)) continue;
+    for (int64_t i = 0; i < plan.m; ++i) q[i + j * plan.ld] *= conj_of(phases[j]);
+  }
 }
 
 // The upper triangle of the factored array, exact zeros below it.
@@ -90,6 +125,7 @@ Int qr_matrix(const Library& library, const QrProblem& problem, const QrWork<S>&
   const int64_t m = plan.m, n = plan.n, ld = plan.ld;
   S* a = array_at<S>(block, plan.a);
   S* tau = array_at<S>(block, plan.tau);
+  S* phases = array_at<S>(block, plan.phases);
   S* work = array_at<S>(block, plan.work);
   const Int lwork = static_cast<Int>(plan.lwork);
   const S* source = matrix_at<const S>(problem.a, b);
@@ -99,15 +135,18 @@ Int qr_matrix(const Library& library, const QrProblem& problem, const QrWork<S>&
   });
   const Extent<R> extent = scan_columns(a, 0, n, ld, rows);
   Int info = kInfoNotFinite;
+  bool turned = false;
   if (extent.finite) {
     const PowerOfTwo<R> factor = guarding_factor(extent.largest);
     scale_columns(a, 0, n, ld, rows, factor);
     info = call_geqrf(library, plan, a, tau, work, lwork);
     if (info == 0) {
+      turned = make_diagonal_real(plan, a, phases);
       over_columns(threads, n, std::min(m, n), [&](int64_t first, int64_t last) {
         store_r(problem, b, a, ld, first, last, factor.inverse());
       });
       if (plan.q_cols > 0) info = call_orgqr(library, plan, a, tau, work, lwork);
+      if (plan.q_cols > 0 && turned) turn_columns_back(plan, phases, a);
     }
   }
   if (problem.info != nullptr) problem.info[b] = info;

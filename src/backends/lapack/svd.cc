@@ -61,11 +61,11 @@ Int call_gesvd(const Library& library, const SvdWork<S>& plan, const SvdArrays<S
   Int info = 0;
   FlushSubnormals flush;
   if constexpr (Routines<S>::kComplex) {
-    library.routines<S>().gesvd(&plan.job, &plan.job, &m, &n, x.a, &lda, x.s, x.u, &ldu, x.vt, &ldvt,
-                                x.work, &lwork, x.rwork, &info, 1, 1);
+    library.routines<S>().gesvd(&plan.job, &plan.job, &m, &n, x.a, &lda, x.s, x.u, &ldu, x.vt,
+                                &ldvt, x.work, &lwork, x.rwork, &info, 1, 1);
   } else {
-    library.routines<S>().gesvd(&plan.job, &plan.job, &m, &n, x.a, &lda, x.s, x.u, &ldu, x.vt, &ldvt,
-                                x.work, &lwork, &info, 1, 1);
+    library.routines<S>().gesvd(&plan.job, &plan.job, &m, &n, x.a, &lda, x.s, x.u, &ldu, x.vt,
+                                &ldvt, x.work, &lwork, &info, 1, 1);
   }
   return info;
 }
@@ -164,12 +164,12 @@ void store_vectors(S* x, int64_t ld, bool adjoint, const MatrixBatch& out, int64
 }
 
 template <class S>
-Int svd_matrix(const Library& library, const SvdProblem& problem, const SvdWork<S>& plan, char* block,
-               int64_t b, int threads) {
+Int svd_matrix(const Library& library, const SvdProblem& problem, const SvdWork<S>& plan,
+               char* block, int64_t b, int threads) {
   using R = real_t<S>;
-  const SvdArrays<S> x{array_at<S>(block, plan.a),    array_at<R>(block, plan.s),
-                       array_at<S>(block, plan.u),    array_at<S>(block, plan.vt),
-                       array_at<S>(block, plan.work), array_at<R>(block, plan.rwork),
+  const SvdArrays<S> x{array_at<S>(block, plan.a),      array_at<R>(block, plan.s),
+                       array_at<S>(block, plan.u),      array_at<S>(block, plan.vt),
+                       array_at<S>(block, plan.work),   array_at<R>(block, plan.rwork),
                        array_at<Int>(block, plan.iwork)};
   PowerOfTwo<R> back(0);
   Int info = kInfoNotFinite;
