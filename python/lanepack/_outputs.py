@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import torch
@@ -14,8 +15,8 @@ from ._errors import ArgumentError
 def raise_bad_matrix(info: torch.Tensor, function: str) -> None:
     """Raises torch.linalg.LinAlgError for the first matrix whose info is positive.
 
-    The text starts with the name of torch's function and counts batch elements as torch does: in
-    row-major order over all batch dimensions.
+    function: the name that torch's text starts with (eigh for eigvalsh too, svd for svdvals).
+    Batch elements are counted as torch does: in row-major order over all batch dimensions.
     """
     flat = info.reshape(-1)
     bad = flat != 0
@@ -34,7 +35,10 @@ def raise_bad_matrix(info: torch.Tensor, function: str) -> None:
 
 def check_outs(out, names: Sequence[str], A: torch.Tensor, function: str) -> tuple:
     """`out` as a tuple of tensors, checked as far as it can be before the work."""
-    outs = (out,) if len(names) == 1 and isinstance(out, torch.Tensor) else tuple(out)
+    if isinstance(out, torch.Tensor):
+        outs = (out,)
+    else:
+        outs = tuple(out) if isinstance(out, Sequence) else ()
     if len(outs) != len(names) or not all(isinstance(each, torch.Tensor) for each in outs):
         wanted = "a tensor" if len(names) == 1 else f"a tuple of {len(names)} tensors"
         raise TypeError(
@@ -64,10 +68,20 @@ def check_out_dtype(name: str, out: torch.Tensor, dtype: torch.dtype, function: 
 
 
 def fill_outs(results: Sequence[torch.Tensor], outs: Sequence[torch.Tensor]) -> None:
-    """Copies results into `outs`. One of another shape is resized as torch does: with its warning
-    unless it is empty, and to the strides that the result has."""
+    """Copies results into `outs`, in place where the shape is right.
+
+    An out of another shape is resized to the result's shape and strides; as in torch, with a
+    warning unless it is empty.
+    """
     for result, out in zip(results, outs, strict=True):
         if out.shape != result.shape:
-            torch.ops.aten._resize_output_(out, result.shape, out.device)
-            out.as_strided_(result.shape, result.stride())
+            if out.numel() != 0:
+                warnings.warn(
+                    "An output with one or more elements was resized since it had shape "
+                    f"{list(out.shape)}, which does not match the required output shape "
+                    f"{list(result.shape)}. This behavior is deprecated; out.resize_(0) asks for "
+                    "it explicitly.",
+                    stacklevel=4,
+                )
+            out.resize_(result.shape).as_strided_(result.shape, result.stride())
         out.copy_(result)

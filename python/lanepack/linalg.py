@@ -107,7 +107,7 @@ def _eigvalsh(A, UPLO, check_errors, function):
         results = _kernels.eigvalsh(A, found, UPLO, True)
         if results is not None:
             if check_errors:
-                raise_bad_matrix(results[-1], "eigvalsh")
+                raise_bad_matrix(results[-1], "eigh")
             return results
     A = as_input(A, function)
     check_square(A, function)
@@ -134,7 +134,7 @@ def _svdvals(A, driver, check_errors, function):
         results = _kernels.svdvals(A, found, driver, True)
         if results is not None:
             if check_errors:
-                raise_bad_matrix(results[-1], "svdvals")
+                raise_bad_matrix(results[-1], "svd")
             return results
     A = as_input(A, function)
     check_driver(driver, function)

@@ -88,7 +88,7 @@ def _eigvalsh_cpu(A, UPLO="L", check_errors=False):
     _check(A, UPLO, "eigvalsh")
     L, info = _kernels.eigvalsh(A, _kernels.describe(A), UPLO, True)
     if check_errors:
-        raise_bad_matrix(info, "eigvalsh")
+        raise_bad_matrix(info, "eigh")
     return L, info
 
 

@@ -43,17 +43,21 @@ def _fake(A, mode="reduced", check_errors=False):
     return Q, fake_matrices(A, inner, n), fake_info(A)
 
 
-def _check_differentiable(mode, m, n):
+def _sizes(args, Q, R):
+    """m and n, checked: a mode whose result has no derivative raises."""
+    mode = args[0] if args else "reduced"
     if mode == "r":
         raise RuntimeError(
             "lanepack.qr: the derivative of linalg.qr depends on Q, which is not computed when "
             "mode='r'; use mode='reduced' to differentiate through it"
         )
+    m, n = Q.shape[-2], R.shape[-1]
     if mode == "complete" and m > n:
         raise RuntimeError(
             "lanepack.qr: the QR decomposition is not differentiable when mode='complete' and A "
             f"has more rows than columns ({m} and {n}); use mode='reduced'"
         )
+    return m, n
 
 
 def _real_diagonal_halved(X):
@@ -74,8 +78,7 @@ def _imaginary_diagonal_halved(X):
 def _backward(args, outputs, gradients):
     Q, R = outputs
     gQ, gR = gradients
-    m, n = Q.shape[-2], R.shape[-1]
-    _check_differentiable(args[0] if args else "reduced", m, n)
+    m, n = _sizes(args, Q, R)
     if m >= n:
         # gA = (gQ + Q syminv*(gR R^H - Q^H gQ)) R^-H
         X = 0
@@ -102,8 +105,7 @@ def _backward(args, outputs, gradients):
 
 def _jvp(args, outputs, dA):
     Q, R = outputs
-    m, n = Q.shape[-2], R.shape[-1]
-    _check_differentiable(args[0] if args else "reduced", m, n)
+    m, n = _sizes(args, Q, R)
     if m >= n:
         X = torch.linalg.solve_triangular(R, dA, upper=True, left=False)
         W = Q.mH @ X

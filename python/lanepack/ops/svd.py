@@ -156,7 +156,7 @@ def _svdvals_cpu(A, driver=None, check_errors=False):
     _arguments.check_driver(driver, "svdvals")
     S, info = _kernels.svdvals(A, _kernels.describe(A), driver, True)
     if check_errors:
-        raise_bad_matrix(info, "svdvals")
+        raise_bad_matrix(info, "svd")
     return S, info
 
 
