@@ -14,7 +14,8 @@ namespace lanepack {
 namespace HWY_NAMESPACE {
 namespace simt {
 
-// Order of the square tile that fits in 16 bytes a row; 1 where this instruction set has no shuffles.
+// Order of the square tile that fits in 16 bytes a row; 1 where this instruction set has no
+// shuffles.
 template <class F>
 constexpr int tile_order() {
   return HWY_TARGET == HWY_SCALAR ? 1 : static_cast<int>(16 / sizeof(F));

@@ -5,6 +5,7 @@
 
 #include "backends/backend.h"
 #include "backends/cpu/lanes.h"
+#include "backends/cpu/tall_blocks.h"
 
 namespace lanepack {
 namespace {
@@ -22,6 +23,11 @@ Status run_eigh(const EighProblem& problem) {
 using RunQr = Status (*)(const QrProblem&);
 Status run_qr(const QrProblem& problem) {
   static constexpr RunQr kRun[] = {lanes_qr_f32, lanes_qr_f64, lanes_qr_c64, lanes_qr_c128};
+  return kRun[static_cast<int>(problem.key.dtype)](problem);
+}
+Status run_tall_qr(const QrProblem& problem) {
+  static constexpr RunQr kRun[] = {lanes_qr_tall_f32, lanes_qr_tall_f64, lanes_qr_tall_c64,
+                                   lanes_qr_tall_c128};
   return kRun[static_cast<int>(problem.key.dtype)](problem);
 }
 // A pack counts its elements in int.
@@ -43,6 +49,7 @@ bool fits_svd(const ProblemKey& key) {
 
 constexpr Algorithm kAlgorithms[] = {
     {"qr.householder.lanes", Operation::kQr, fits_householder_qr, run_qr, nullptr, nullptr},
+    {"qr.tall.lanes", Operation::kQr, fits_tall, run_tall_qr, nullptr, nullptr},
     {"eigh.tridiagonal_ql.lanes", Operation::kEigh, any_size, nullptr, run_eigh, nullptr},
     {"svd.bidiagonal_qr.lanes", Operation::kSvd, fits_svd, nullptr, nullptr, run_bidiagonal_qr},
 };

@@ -16,6 +16,10 @@ Status lanes_qr_f32(const QrProblem& problem);
 Status lanes_qr_f64(const QrProblem& problem);
 Status lanes_qr_c64(const QrProblem& problem);
 Status lanes_qr_c128(const QrProblem& problem);
+Status lanes_qr_tall_f32(const QrProblem& problem);
+Status lanes_qr_tall_f64(const QrProblem& problem);
+Status lanes_qr_tall_c64(const QrProblem& problem);
+Status lanes_qr_tall_c128(const QrProblem& problem);
 
 Status lanes_svd_f32(const SvdProblem& problem);
 Status lanes_svd_f64(const SvdProblem& problem);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Load and store between matrices in memory and packs of lanes. Element (i, j) of lane w, part p
 // (real, imaginary) lies at pack[((j * ld + i) * P + p) * stride + w] (stride: the
-// reals of one T). Three forms: lanes adjacent in memory (batch stride of one element), matrices with
-// adjacent elements (transposed in registers, in tiles of 16 bytes a row), and any strides (copy
-// loops; gathers were 2 to 3.5 times slower).
+// reals of one T). Three forms: lanes adjacent in memory (batch stride of one element), matrices
+// with adjacent elements (transposed in registers, in tiles of 16 bytes a row), and any strides
+// (copy loops; gathers were 2 to 3.5 times slower).
 #if defined(LANEPACK_BACKENDS_CPU_LANES_IO_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef LANEPACK_BACKENDS_CPU_LANES_IO_INL_H_
 #undef LANEPACK_BACKENDS_CPU_LANES_IO_INL_H_
@@ -173,8 +173,7 @@ HWY_NOINLINE void load_pack(const RealView<F>& a, int64_t first, int count, int 
   }
   if (a.col == P) {
     if (a.row == static_cast<ptrdiff_t>(cols) * P && int64_t{rows} * cols <= kRunTableSize / P) {
-      load_run<F, kWidth, kStride>(lane, rows * cols * P, pack,
-                                   row_major_table<P>(rows, cols, ld));
+      load_run<F, kWidth, kStride>(lane, rows * cols * P, pack, row_major_table<P>(rows, cols, ld));
       return;
     }
     for (int i = 0; i < rows; ++i) {
@@ -206,6 +205,24 @@ HWY_NOINLINE void store_pack(const RealView<F>& a, int64_t first, int count, int
   if (!rank && column_runs && a.col == static_cast<ptrdiff_t>(rows) * P && ld == rows) {
     for (int w = 0; w < count; ++w) lane[w] = base + w * a.batch;
     store_run<F, kWidth, kStride>(lane, count, rows * cols * P, pack, RunStep<P>{1});
+    return;
+  }
+  if (!rank && a.batch == P && kWidth > 1) {  // lanes adjacent
+    for (int j = 0; j < cols; ++j) {
+      for (int i = 0; i < rows; ++i) {
+        const F* from = pack + static_cast<ptrdiff_t>(j * ld + i) * P * kStride;
+        F* to = base + i * a.row + j * a.col;
+        if (count == kWidth) {  // a length that the compiler knows
+          for (int w = 0; w < kWidth; ++w) {
+            for (int p = 0; p < P; ++p) to[w * P + p] = from[p * kStride + w];
+          }
+          continue;
+        }
+        for (int w = 0; w < count; ++w) {
+          for (int p = 0; p < P; ++p) to[w * P + p] = from[p * kStride + w];
+        }
+      }
+    }
     return;
   }
   for (int j = 0; j < cols; ++j) {

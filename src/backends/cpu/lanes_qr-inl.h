@@ -18,8 +18,8 @@ namespace HWY_NAMESPACE {
 // after prepare
 #include "kernels/steps/householder_thread.simt.h"
 // after householder
-#include "kernels/qr/householder_thread.simt.h"
 #include "kernels/qr/householder_square_thread.simt.h"
+#include "kernels/qr/householder_thread.simt.h"
 
 // The sizes of one QR problem.
 struct QrShape {
@@ -86,8 +86,8 @@ HWY_INLINE void decompose_qr(simt::size_constant<kN>, const QrShape& s, QrScratc
 }
 
 template <class L>
-HWY_NOINLINE void mark_bad_qr(const QrProblem& problem, const QrShape& s, simt::mask_of<typename L::real> bad,
-                              int64_t first, int count) {
+HWY_NOINLINE void mark_bad_qr(const QrProblem& problem, const QrShape& s,
+                              simt::mask_of<typename L::real> bad, int64_t first, int count) {
   using F = typename L::F;
   constexpr int P = L::kParts;
   bool is_bad[L::kWidth];
@@ -112,10 +112,9 @@ HWY_NOINLINE void qr_pack(const QrProblem& problem, const QrShape& shape, int64_
   QrScratch<L> x(scratch_base, s);
   load_pack<F, P, W, V>(real_view<F, P>(problem.a), first, count, s.m, s.n,
                         reinterpret_cast<F*>(x.a), s.ld);
-  const steps::prepared<T> p =
-      kN != 0 ? steps::prepare<false>(x.a, kN, simt::size_constant<kN>(),
-                                      simt::size_constant<kN>(), false)
-              : steps::prepare<false>(x.a, s.ld, s.m, s.n, false);
+  const steps::prepared<T> p = kN != 0 ? steps::prepare<false>(x.a, kN, simt::size_constant<kN>(),
+                                                               simt::size_constant<kN>(), false)
+                                       : steps::prepare<false>(x.a, s.ld, s.m, s.n, false);
   decompose_qr<L>(simt::size_constant<kN>(), s, x, p);
   store_pack<F, P, W, V>(real_view<F, P>(problem.r), first, count, s.r_rows, s.n,
                          reinterpret_cast<F*>(x.r), s.r_rows, nullptr);

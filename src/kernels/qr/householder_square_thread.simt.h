@@ -46,8 +46,9 @@ SIMT_STEP void solve_square(SIMT_PRIVATE S* a, SIMT_PRIVATE S* r, bool want_q,
     SIMT_UNROLL
     for (int i = 0; i < kN; ++i) {
       const S above = simt::scale_pow2(x[j][i], scale);
-      r[j * kN + i] =
-          i < j ? above : i > j ? zero : simt::from_real<S>(simt::scale_pow2(diagonal[j], scale));
+      r[j * kN + i] = i < j   ? above
+                      : i > j ? zero
+                              : simt::from_real<S>(simt::scale_pow2(diagonal[j], scale));
     }
   }
   if (!want_q) return;

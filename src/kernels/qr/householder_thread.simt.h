@@ -3,8 +3,8 @@
 // Method: reflectors with LAPACK's signs (larfg, geqr2), two of them applied at a time as
 // I - V T V^H with a 2 x 2 T (Schreiber and Van Loan 1989; LAPACK larft, larfb), which halves the
 // passes over the trailing columns; Q is formed backwards in place (LAPACK org2r, ung2r).
-// Storage: element (i, j) at a[j * ld + i]. Reflector k lies in column k from its row k on, its head
-// not divided out. Cost: 2 n^2 (m - n / 3) operations, and as many again for the thin Q.
+// Storage: element (i, j) at a[j * ld + i]. Reflector k lies in column k from its row k on, its
+// head not divided out. Cost: 2 n^2 (m - n / 3) operations, and as many again for the thin Q.
 
 namespace qr {
 
@@ -143,8 +143,8 @@ SIMT_STEP void form_pair(SIMT_PRIVATE S* a, int ld, S tau_v, S tau_w, S gram, in
   form_column(v, tau_v, k, m);
 }
 
-// The reflectors in the first `count` columns of a become the first `columns` >= count columns of Q,
-// of m entries each.
+// The reflectors in the first `count` columns of a become the first `columns` >= count columns of
+// Q, of m entries each.
 template <class S>
 SIMT_STEP void form_q(int m, int count, int columns, SIMT_PRIVATE S* a, int ld,
                       SIMT_PRIVATE const S* tau) {

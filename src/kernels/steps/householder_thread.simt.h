@@ -28,16 +28,16 @@ SIMT_FN simt::complex<T> reflector_tau_(simt::complex<T> head, T beta) {
 }
 
 // The squared norm below which the rest of a vector counts as zero, in a matrix whose largest entry
-// lies in [1, 2). Squares below tiny() may have been flushed: they must not matter in a norm that is
-// used, or H would not be orthogonal. 2^-43 (float32) and 2^-471 in the norm are far below u.
+// lies in [1, 2). Squares below tiny() may have been flushed: they must not matter in a norm that
+// is used, or H would not be orthogonal. 2^-43 (float32) and 2^-471 in the norm are far below u.
 template <class T>
 SIMT_FN T negligible_square() {
   return simt::tiny<T>() *
          simt::constant<T>(simt::is_double<T>() ? 1208925819614629174706176.0f : 1099511627776.0f);
 }
 
-// The reflector of a vector with head alpha and sigma = the squared norm of the rest. Where the rest
-// (and the imaginary part of alpha) is negligible, H = I: tau = 0, beta = real(alpha).
+// The reflector of a vector with head alpha and sigma = the squared norm of the rest. Where the
+// rest (and the imaginary part of alpha) is negligible, H = I: tau = 0, beta = real(alpha).
 template <class S>
 SIMT_FN reflector<S> make_reflector(S alpha, simt::real_of<S> sigma) {
   using T = simt::real_of<S>;
