@@ -103,18 +103,21 @@ void turn_columns_back(const QrWork<S>& plan, const S* phases, S* q) {
 
 // The upper triangle of the factored array, exact zeros below it.
 template <class S>
-void store_r(const QrProblem& problem, int64_t b, S* a, int64_t ld, int64_t first, int64_t last,
-             const PowerOfTwo<real_t<S>>& back) {
+void store_r(const QrProblem& problem, int64_t b, const S* a, int64_t ld, int64_t first,
+             int64_t last, const PowerOfTwo<real_t<S>>& back) {
   const MatrixBatch& r = problem.r;
   const int64_t k = std::min(problem.key.m, problem.key.n);
   S* out = matrix_at<S>(r, b);
   for (int64_t j = first; j < last; ++j) {
     const int64_t height = std::min(j + 1, k);
-    for (int64_t i = 0; i < height; ++i) {
-      const S x = a[i + j * ld];
-      out[i * r.row_stride + j * r.col_stride] = back.is_one() ? x : back(x);
+    S* column = out + j * r.col_stride;
+    const S* from = a + j * ld;
+    if (back.is_one() && r.row_stride == 1) {
+      std::copy_n(from, height, column);
+    } else {
+      for (int64_t i = 0; i < height; ++i) column[i * r.row_stride] = back(from[i]);
     }
-    for (int64_t i = height; i < r.rows; ++i) out[i * r.row_stride + j * r.col_stride] = S(0);
+    for (int64_t i = height; i < r.rows; ++i) column[i * r.row_stride] = S(0);
   }
 }
 
