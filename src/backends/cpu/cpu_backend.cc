@@ -38,7 +38,13 @@ bool fits_householder_qr(const ProblemKey& key) {
 
 using RunSvd = Status (*)(const SvdProblem&);
 Status run_bidiagonal_qr(const SvdProblem& problem) {
-  static constexpr RunSvd kRun[] = {lanes_svd_f32, lanes_svd_f64, lanes_svd_c64, lanes_svd_c128};
+  static constexpr RunSvd kRun[] = {lanes_svd_bidiagonal_qr_f32, lanes_svd_bidiagonal_qr_f64,
+                                    lanes_svd_bidiagonal_qr_c64, lanes_svd_bidiagonal_qr_c128};
+  return kRun[static_cast<int>(problem.key.dtype)](problem);
+}
+Status run_jacobi(const SvdProblem& problem) {
+  static constexpr RunSvd kRun[] = {lanes_svd_jacobi_f32, lanes_svd_jacobi_f64,
+                                    lanes_svd_jacobi_c64, lanes_svd_jacobi_c128};
   return kRun[static_cast<int>(problem.key.dtype)](problem);
 }
 bool fits_svd(const ProblemKey& key) {
@@ -52,6 +58,7 @@ constexpr Algorithm kAlgorithms[] = {
     {"qr.tall.lanes", Operation::kQr, fits_tall, run_tall_qr, nullptr, nullptr},
     {"eigh.tridiagonal_ql.lanes", Operation::kEigh, any_size, nullptr, run_eigh, nullptr},
     {"svd.bidiagonal_qr.lanes", Operation::kSvd, fits_svd, nullptr, nullptr, run_bidiagonal_qr},
+    {"svd.jacobi.lanes", Operation::kSvd, fits_svd, nullptr, nullptr, run_jacobi},
 };
 
 }  // namespace

@@ -21,10 +21,14 @@ Status lanes_qr_tall_f64(const QrProblem& problem);
 Status lanes_qr_tall_c64(const QrProblem& problem);
 Status lanes_qr_tall_c128(const QrProblem& problem);
 
-Status lanes_svd_f32(const SvdProblem& problem);
-Status lanes_svd_f64(const SvdProblem& problem);
-Status lanes_svd_c64(const SvdProblem& problem);
-Status lanes_svd_c128(const SvdProblem& problem);
+Status lanes_svd_bidiagonal_qr_f32(const SvdProblem& problem);
+Status lanes_svd_bidiagonal_qr_f64(const SvdProblem& problem);
+Status lanes_svd_bidiagonal_qr_c64(const SvdProblem& problem);
+Status lanes_svd_bidiagonal_qr_c128(const SvdProblem& problem);
+Status lanes_svd_jacobi_f32(const SvdProblem& problem);
+Status lanes_svd_jacobi_f64(const SvdProblem& problem);
+Status lanes_svd_jacobi_c64(const SvdProblem& problem);
+Status lanes_svd_jacobi_c128(const SvdProblem& problem);
 
 }  // namespace lanepack
 

@@ -9,7 +9,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace lanepack {
 namespace HWY_NAMESPACE {
-Status run_svd_c64(const SvdProblem& problem) { return run_svd<std::complex<float>>(problem); }
+Status run_bidiagonal_qr_c64(const SvdProblem& problem) {
+  return run_svd<std::complex<float>>(problem, SvdMethod::kBidiagonalQr);
+}
+Status run_jacobi_c64(const SvdProblem& problem) {
+  return run_svd<std::complex<float>>(problem, SvdMethod::kJacobi);
+}
 }  // namespace HWY_NAMESPACE
 }  // namespace lanepack
 HWY_AFTER_NAMESPACE();
@@ -17,7 +22,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 #include "dialect/targets.h"
 namespace lanepack {
-HWY_EXPORT(run_svd_c64);
-Status lanes_svd_c64(const SvdProblem& problem) { return LANEPACK_DISPATCH(run_svd_c64)(problem); }
+HWY_EXPORT(run_bidiagonal_qr_c64);
+HWY_EXPORT(run_jacobi_c64);
+Status lanes_svd_bidiagonal_qr_c64(const SvdProblem& problem) {
+  return LANEPACK_DISPATCH(run_bidiagonal_qr_c64)(problem);
+}
+Status lanes_svd_jacobi_c64(const SvdProblem& problem) {
+  return LANEPACK_DISPATCH(run_jacobi_c64)(problem);
+}
 }  // namespace lanepack
 #endif

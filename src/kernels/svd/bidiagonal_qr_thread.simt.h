@@ -59,9 +59,9 @@ SIMT_STEP void subtract_outer(SIMT_PRIVATE S* a, int ld, SIMT_PRIVATE const S* x
   }
 }
 
-// A = U B V^H with a real upper bidiagonal B: d and e. The left reflectors stay in the columns of a,
-// their factors in tau_u; the right ones, where v is not null, go to its columns (reflector k to rows
-// and column k + 1 ..), their factors to tau_v. x: m entries of scratch, w: n.
+// A = U B V^H with a real upper bidiagonal B: d and e. The left reflectors stay in the columns of
+// a, their factors in tau_u; the right ones, where v is not null, go to its columns (reflector k to
+// rows and column k + 1 ..), their factors to tau_v. x: m entries of scratch, w: n.
 template <class S>
 SIMT_STEP void bidiagonalise(int m, int n, SIMT_PRIVATE S* a, int ld, SIMT_PRIVATE S* v, int ldv,
                              SIMT_PRIVATE S* tau_u, SIMT_PRIVATE S* tau_v, SIMT_PRIVATE S* x,
@@ -104,14 +104,15 @@ SIMT_STEP void form_v(int n, SIMT_PRIVATE S* v, int ldv, SIMT_PRIVATE const S* t
 // Where each lane's sweep works: the first block of the bidiagonal matrix that is not diagonal yet.
 template <class T>
 struct block {
-  T first, last;               // rows first..last, as numbers
-  T d_first, e_first;          // d[first], e[first]
-  T d_above, e_last, d_last;   // d[last - 1], e[last - 1], d[last]
-  simt::mask_of<T> singular;   // some d of the block is negligible
-  simt::mask_of<T> busy;       // false: the lane is done
+  T first, last;              // rows first..last, as numbers
+  T d_first, e_first;         // d[first], e[first]
+  T d_above, e_last, d_last;  // d[last - 1], e[last - 1], d[last]
+  simt::mask_of<T> singular;  // some d of the block is negligible
+  simt::mask_of<T> busy;      // false: the lane is done
 };
 
-// Looks from `from`, below which every lane is done; [low, high] gets the hull of all lanes' blocks.
+// Looks from `from`, below which every lane is done; [low, high] gets the hull of all lanes'
+// blocks.
 template <class T>
 SIMT_STEP block<T> find_block(int n, SIMT_PRIVATE const T* d, SIMT_PRIVATE const T* e, T tol,
                               int from, SIMT_PRIVATE int* low, SIMT_PRIVATE int* high) {
@@ -184,8 +185,8 @@ SIMT_FN T first_rotation(const block<T>& b) {
   return simt::select(used, f, b.d_first);
 }
 
-// Below this a sum of squares counts as zero: entries of 2^-6 u and less, and squares of products of
-// two entries that stay in range.
+// Below this a sum of squares counts as zero: entries of 2^-6 u and less, and squares of products
+// of two entries that stay in range.
 template <class T>
 SIMT_FN T negligible_square() {
   const T a = simt::constant<T>(0.015625f) * simt::constant<T>(0.5f) * simt::eps<T>();
@@ -201,11 +202,11 @@ struct sweep_rotations {
   SIMT_PRIVATE T* s_right;
 };
 
-// One implicit QR sweep over each lane's block, from its first row down to its last. A lane that has
-// nothing to do at a row gets the identity for it.
-// Row i: the right rotation turns (f, g) to (r, 0), the left one what it made of column i of B. All
-// that the left one needs is known up to the factor y = 1 / sqrt(f^2 + g^2), so that both reciprocal
-// roots are found at once: the chain from row to row has one of them.
+// One implicit QR sweep over each lane's block, from its first row down to its last. A lane that
+// has nothing to do at a row gets the identity for it. Row i: the right rotation turns (f, g) to
+// (r, 0), the left one what it made of column i of B. All that the left one needs is known up to
+// the factor y = 1 / sqrt(f^2 + g^2), so that both reciprocal roots are found at once: the chain
+// from row to row has one of them.
 template <bool kVectors, class T>
 SIMT_STEP void qr_sweep(SIMT_PRIVATE T* d, SIMT_PRIVATE T* e, const block<T>& b, int low, int high,
                         sweep_rotations<T> rotations) {
@@ -327,8 +328,8 @@ SIMT_STEP void rotate_columns(SIMT_PRIVATE T* v, int ld, int rows, const delayed
 }
 
 // B = U diag(d) V^T applied to the columns of u and v (real rows; not touched without kVectors): d
-// gets the singular values in no order, with signs. storage: 4 kDelayed n entries. Returns the lanes
-// that converged.
+// gets the singular values in no order, with signs. storage: 4 kDelayed n entries. Returns the
+// lanes that converged.
 template <bool kVectors, class T>
 SIMT_STEP simt::mask_of<T> implicit_qr(int n, SIMT_PRIVATE T* d, SIMT_PRIVATE T* e,
                                        SIMT_PRIVATE T* u, int ldu, int rows_u, SIMT_PRIVATE T* v,
@@ -402,9 +403,9 @@ SIMT_STEP simt::mask_of<S> bidiagonal_qr(int m, int n, SIMT_PRIVATE S* a, int ld
   if (v != nullptr) {
     qr::form_q(m, n, columns_u, a, ld, tau_u);
     form_v(n, v, ldv, tau_v);
-    converged = implicit_qr<true>(n, d, e, reinterpret_cast<SIMT_PRIVATE T*>(a), ld * kParts,
-                                  m * kParts, reinterpret_cast<SIMT_PRIVATE T*>(v), ldv * kParts,
-                                  n * kParts, storage);
+    converged =
+        implicit_qr<true>(n, d, e, reinterpret_cast<SIMT_PRIVATE T*>(a), ld * kParts, m * kParts,
+                          reinterpret_cast<SIMT_PRIVATE T*>(v), ldv * kParts, n * kParts, storage);
   } else {
     SIMT_PRIVATE T* none = nullptr;
     converged = implicit_qr<false>(n, d, e, none, 0, 0, none, 0, 0, storage);
