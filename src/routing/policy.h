@@ -22,9 +22,9 @@ enum class Threshold : int32_t {
   kTallMinRatio = 2,
   // ... and the shorter side has at most this many entries. tall_max_n.
   kTallMaxN = 3,
-  // svd: largest max(m, n) for which the lanes take Jacobi, above it bidiagonalisation.
-  // jacobi_max_n.
-  kJacobiMaxN = 4,
+  // Largest max(m, n) of a matrix that comes alone for the lanes (routing `fastest`): it fills one
+  // lane of many, so that LAPACK is faster from a smaller order. lone_lanes_max_n.
+  kLoneLanesMaxN = 4,
 };
 
 // The value in force; the family must have the threshold.

@@ -17,7 +17,8 @@ namespace {
 
 enum class When {
   kJacobiDriver,  // svd with driver jacobi: no other rule may serve it
-  kJacobiSize,    // within lanes_max_n and within jacobi_max_n
+  kLone,          // LAPACK found, `fastest`, one matrix, max(m, n) > lone_lanes_max_n, not above
+                  // lanes_max_n
   kLanesSize,     // max(m, n) <= lanes_max_n
   kTall,          // the longer side >= tall_min_ratio times the shorter, that <= tall_max_n
   kOneLarge,      // LAPACK found, `fastest`, batch < threads, max(m, n) >= lapack_parallel_min_n
@@ -32,19 +33,21 @@ struct Rule {
 };
 
 constexpr Rule kRules[] = {
+    {Family::kQr, When::kLone, "qr.lapack.serial"},
     {Family::kQr, When::kLanesSize, "qr.householder.lanes"},
     {Family::kQr, When::kTall, "qr.tall.lanes"},
     {Family::kQr, When::kOneLarge, "qr.lapack.parallel"},
     {Family::kQr, When::kLapack, "qr.lapack.serial"},
     {Family::kQr, When::kAlways, "qr.householder.lanes"},
 
+    {Family::kEigh, When::kLone, "eigh.lapack.serial"},
     {Family::kEigh, When::kLanesSize, "eigh.tridiagonal_ql.lanes"},
     {Family::kEigh, When::kOneLarge, "eigh.lapack.parallel"},
     {Family::kEigh, When::kLapack, "eigh.lapack.serial"},
     {Family::kEigh, When::kAlways, "eigh.tridiagonal_ql.lanes"},
 
     {Family::kSvd, When::kJacobiDriver, "svd.jacobi.lanes"},
-    {Family::kSvd, When::kJacobiSize, "svd.jacobi.lanes"},
+    {Family::kSvd, When::kLone, "svd.lapack.serial"},
     {Family::kSvd, When::kLanesSize, "svd.bidiagonal_qr.lanes"},
     {Family::kSvd, When::kTall, "svd.tall.lanes"},
     {Family::kSvd, When::kOneLarge, "svd.lapack.parallel"},
@@ -96,8 +99,10 @@ bool holds(When when, Family family, const ProblemKey& key) {
   switch (when) {
     case When::kJacobiDriver:
       return key.jacobi;
-    case When::kJacobiSize:
-      return longer <= value(Threshold::kLanesMaxN) && longer <= value(Threshold::kJacobiMaxN);
+    case When::kLone:
+      return key.routing == Routing::kFastest && key.batch == 1 &&
+             longer > value(Threshold::kLoneLanesMaxN) && longer <= value(Threshold::kLanesMaxN) &&
+             lapack_available(key.dtype);
     case When::kLanesSize:
       return longer <= value(Threshold::kLanesMaxN);
     case When::kTall:
