@@ -144,9 +144,10 @@ def _eye(batch, m, n):
     return np.tile(np.eye(m, n), (batch, 1, 1))
 
 
-def _grading(n, dtype, ascending=False, decades=None):
-    exponents = np.linspace(0, -(decades or _decades(dtype)), n)
-    return 10.0 ** (exponents[::-1] if ascending else exponents)
+def _grading(batch, n, dtype):
+    """(batch, n) factors, by turns falling and rising: methods tell the two apart."""
+    falling = 10.0 ** np.linspace(0, -_decades(dtype), n)
+    return np.where(np.arange(batch)[:, None] % 2 == 0, falling, falling[::-1])
 
 
 def _tridiagonal(diagonal, beside):
@@ -215,16 +216,28 @@ def _equal_columns(rng, x, hermitian):
     return x
 
 
+def _phases(rng, batch, n, dtype):
+    """(batch, n, 1) of modulus one; those of the first matrix are one."""
+    phases = np.exp(2j * np.pi * rng.uniform(size=(batch, n, 1)))
+    phases[0] = 1
+    return phases if dtype.is_complex else np.where(phases.real < 0, -1.0, 1.0)
+
+
+def _stretch(rng, batch):
+    """Factors of 1 to 2, 1 for the first matrix: other roundings of the same structure, so that
+    a lucky one does not decide."""
+    factors = rng.uniform(1, 2, (batch, 1, 1))
+    factors[0] = 1
+    return factors
+
+
 def _general(family, rng, batch, m, n, dtype):
     k = min(m, n)
     if family in SPECTRA:
         return _with_spectrum(SPECTRA[family](rng, batch, k, dtype), rng, m, n, dtype)
     if family in STRUCTURED:
         x = np.tile(STRUCTURED[family](max(m, n))[:m, :n], (batch, 1, 1))
-        # Phases keep the structure; the first matrix stays as it is.
-        phases = np.exp(2j * np.pi * rng.uniform(size=(batch, m, 1)))
-        phases[0] = 1
-        return x * phases if dtype.is_complex else x * np.where(phases.real < 0, -1.0, 1.0)
+        return x * _phases(rng, batch, m, dtype) * _stretch(rng, batch)
     if family in SCALED:
         return SCALED[family](_normal(rng, dtype, batch, m, n), dtype)
     if family == "zero":
@@ -242,13 +255,9 @@ def _general(family, rng, batch, m, n, dtype):
     if family == "equal_columns":
         return _equal_columns(rng, _normal(rng, dtype, batch, m, n), False)
     if family == "graded_rows":
-        return _normal(rng, dtype, batch, m, n) * _grading(m, dtype)[:, None]
-    if family == "graded_rows_up":
-        return _normal(rng, dtype, batch, m, n) * _grading(m, dtype, True)[:, None]
+        return _normal(rng, dtype, batch, m, n) * _grading(batch, m, dtype)[:, :, None]
     if family == "graded_columns":
-        return _normal(rng, dtype, batch, m, n) * _grading(n, dtype)
-    if family == "graded_columns_up":
-        return _normal(rng, dtype, batch, m, n) * _grading(n, dtype, True)
+        return _normal(rng, dtype, batch, m, n) * _grading(batch, n, dtype)[:, None, :]
     raise ValueError(f"general: no family {family!r}; there are {', '.join(GENERAL)}")
 
 
@@ -264,11 +273,8 @@ def _hermitian(family, rng, batch, n, dtype):
         return _hermitian_with_spectrum(values, rng, dtype)
     if family in STRUCTURED:
         x = np.tile(STRUCTURED[family](n), (batch, 1, 1))
-        phases = np.exp(2j * np.pi * rng.uniform(size=(batch, n, 1)))
-        phases[0] = 1
-        if not dtype.is_complex:
-            phases = np.where(phases.real < 0, -1.0, 1.0)
-        return x * phases * _adjoint(phases)
+        phases = _phases(rng, batch, n, dtype)
+        return x * phases * _adjoint(phases) * _stretch(rng, batch)
     if family in SCALED:
         return SCALED[family](_hermitian_part(_normal(rng, dtype, batch, n, n)), dtype)
     if family == "zero":
@@ -285,9 +291,9 @@ def _hermitian(family, rng, batch, n, dtype):
         return _zero_column(rng, _hermitian_part(_normal(rng, dtype, batch, n, n)), True)
     if family == "equal_columns":
         return _equal_columns(rng, _hermitian_part(_normal(rng, dtype, batch, n, n)), True)
-    if family in ("graded", "graded_up"):
-        d = _grading(n, dtype, family == "graded_up", _decades(dtype) / 2)
-        return d[:, None] * _hermitian_part(_normal(rng, dtype, batch, n, n)) * d
+    if family == "graded":
+        d = np.sqrt(_grading(batch, n, dtype))
+        return d[:, :, None] * _hermitian_part(_normal(rng, dtype, batch, n, n)) * d[:, None, :]
     raise ValueError(f"hermitian: no family {family!r}; there are {', '.join(HERMITIAN)}")
 
 
@@ -303,8 +309,8 @@ _BOTH = (
     *STRUCTURED,
     *SCALED,
 )
-GENERAL = (*_BOTH, "graded_rows", "graded_rows_up", "graded_columns", "graded_columns_up")
-HERMITIAN = (*_BOTH, "graded", "graded_up")
+GENERAL = (*_BOTH, "graded_rows", "graded_columns")
+HERMITIAN = (*_BOTH, "graded")
 
 
 def _rounded(x, dtype):
