@@ -90,8 +90,8 @@ def test_conditions_stay_in_the_dialect():
 
 def test_identifiers_lead_to_their_files():
     """`eigh.tridiagonal_ql.lanes` runs kernels/eigh/tridiagonal_ql_thread.simt.h."""
-    router = (ROOT / "src/routing/router.cc").read_text()
-    lanes = set(re.findall(r'"(\w+)\.(\w+)\.lanes"', router))
+    backend = (ROOT / "src/backends/cpu/cpu_backend.cc").read_text()
+    lanes = set(re.findall(r'"(\w+)\.(\w+)\.lanes"', backend))
     assert lanes
     for operation, method in sorted(lanes):
         stem = ROOT / "src" / "kernels" / operation / method
