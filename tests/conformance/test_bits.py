@@ -56,7 +56,7 @@ def _same(results, others):
 
     def bits(tensor):
         real = torch.view_as_real(tensor) if tensor.is_complex() else tensor
-        return real.reshape(-1).view(torch.uint8)
+        return real.contiguous().reshape(-1).view(torch.uint8)
 
     return len(results) == len(others) and all(
         result.shape == other.shape and torch.equal(bits(result), bits(other))
