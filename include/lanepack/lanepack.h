@@ -5,11 +5,11 @@
  * Conventions
  * - Every struct starts with struct_size = sizeof(struct), so that a later library can read an
  *   earlier caller's struct.
- * - Sizes and strides are int64_t and count elements, not bytes. Strides may be zero or negative for
- *   inputs. Outputs must not overlap any other argument.
- * - A function returns a lanepack_status. When it is not LANEPACK_STATUS_OK nothing has been written
- *   and lanepack_last_error() gives the text of this thread's last error. A bad matrix is not an
- *   error: it gets NaN in its own outputs and a positive entry in `info`.
+ * - Sizes and strides are int64_t and count elements, not bytes. Strides of inputs may be zero or
+ *   negative. Outputs must not overlap any other argument.
+ * - A function returns a lanepack_status. When it is not LANEPACK_STATUS_OK, nothing has been
+ *   written and lanepack_last_error() gives the text of this thread's last error. A bad matrix is
+ *   not an error: it gets NaN in its own outputs and a positive entry in `info`.
  * - No function throws, prints, or keeps a pointer after it has returned. All may be called from
  *   several threads at once.
  */
@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-/* Raised whenever a struct or the meaning of a field changes in a way that an old caller would see. */
+/* Raised whenever a struct or the meaning of a field changes so that an old caller would see it. */
 #define LANEPACK_ABI_VERSION 1
 
 typedef enum lanepack_status {
@@ -169,11 +169,12 @@ typedef struct lanepack_problem {
 
 /* Writes the identifier of the algorithm that the problem would take, such as
  * "eigh.tridiagonal_ql.lanes", with its terminating zero. Cut to `capacity` bytes. */
-LANEPACK_API int lanepack_route(const lanepack_problem* problem, char* identifier, int64_t capacity);
+LANEPACK_API int lanepack_route(const lanepack_problem* problem, char* identifier,
+                                int64_t capacity);
 
 /* The named thresholds of the routing policy of one operation family ("qr", "eigh", "svd") on one
- * device. Names: lanes_max_n and its forms with a dtype suffix (_f64, _c64, _c128; no suffix:
- * float32). A set takes effect at the next call. An unknown family or name is
+ * device, such as lanes_max_n; each has a form per dtype (suffix _f64, _c64, _c128; none: float32).
+ * A set takes effect at the next call. An unknown family or name is
  * LANEPACK_STATUS_INVALID_ARGUMENT, and the text lists the names. */
 LANEPACK_API int lanepack_policy_set(const char* family, int32_t device, const char* name,
                                      int64_t value);

@@ -36,8 +36,8 @@ size_t algorithm_count();
 const Algorithm& algorithm_at(size_t index);
 
 // What the backends tell about this machine.
-const char* cpu_target_name();         // "avx512", "avx2", "baseline", "neon"
-const char* lapack_library_name();     // "" if none was found
+const char* cpu_target_name();      // "avx512", "avx2", "baseline", "neon"
+const char* lapack_library_name();  // "" if none was found
 bool lapack_available(Dtype dtype);
 
 }  // namespace lanepack

@@ -122,16 +122,12 @@ def test_check_errors(name):
     for mine, other in zip(call(A, check_errors=True), call(A), strict=True):
         assert torch.equal(mine, other)
     A[1, 1, 2, 0] = float("nan")
-    with pytest.raises(
-        torch.linalg.LinAlgError, match=rf"^{start}: \(Batch element 4\): "
-    ):
+    with pytest.raises(torch.linalg.LinAlgError, match=rf"^{start}: \(Batch element 4\): "):
         call(A, check_errors=True)
     with pytest.raises(torch.linalg.LinAlgError, match=rf"^{start}: The input matrix"):
         function(f"{name}_ex")(A[1, 1], check_errors=True)
     A.requires_grad_()
-    with pytest.raises(
-        torch.linalg.LinAlgError, match=rf"^{start}: \(Batch element 4\)"
-    ):
+    with pytest.raises(torch.linalg.LinAlgError, match=rf"^{start}: \(Batch element 4\)"):
         call(A, check_errors=True)
 
 

@@ -32,8 +32,7 @@ constexpr int full_width() {
 
 // The dialect's T and S for a C++ scalar at W lanes in K vectors.
 template <class F, int W, int K>
-using lanes_or_lone =
-    std::conditional_t<W * K == 1, simt::lone<F>, simt::lanes<F, W, K>>;
+using lanes_or_lone = std::conditional_t<W * K == 1, simt::lone<F>, simt::lanes<F, W, K>>;
 
 template <class S, int W, int K>
 struct lane_types {
@@ -88,8 +87,8 @@ inline int choose_width(int64_t batch, int threads, int full) {
 inline int worthwhile_threads(int threads, int64_t batch, double matrix_ns) {
   const double total_us = static_cast<double>(batch) * matrix_ns * 1e-3;
   const int64_t most = std::min<int64_t>(threads, batch);
-  return static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(most, static_cast<int64_t>(
-                                                                         total_us / 30.0))));
+  return static_cast<int>(
+      std::max<int64_t>(1, std::min<int64_t>(most, static_cast<int64_t>(total_us / 30.0))));
 }
 
 // Runs pack(first, count, scratch) over [0, batch) in steps of `width`, in parallel. Every chunk
@@ -121,7 +120,8 @@ Status for_each_pack(int threads, int64_t batch, int width, double matrix_ns, si
     }
   });
   if (out_of_memory.load()) {
-    return fail(Status::kOutOfMemory, "lanepack: no memory for %lld bytes of scratch on each thread",
+    return fail(Status::kOutOfMemory,
+                "lanepack: no memory for %lld bytes of scratch on each thread",
                 static_cast<long long>(scratch_bytes));
   }
   return Status::kOk;

@@ -48,8 +48,8 @@ struct EighScratch {
 
 // The part after the iteration: values back to the matrix's scale, zeros positive, ranks.
 template <class L>
-HWY_NOINLINE void finish_eigh(int n, int ld, EighScratch<L>& x, const steps::prepared<typename L::real>& p,
-                              bool sorted) {
+HWY_NOINLINE void finish_eigh(int n, int ld, EighScratch<L>& x,
+                              const steps::prepared<typename L::real>& p, bool sorted) {
   using T = typename L::real;
   const simt::pow2_scale<T> scale = simt::make_pow2(p.exponent);
   if (!sorted) rank_values(x.d, n, false, x.rank);
@@ -59,7 +59,8 @@ HWY_NOINLINE void finish_eigh(int n, int ld, EighScratch<L>& x, const steps::pre
   // -0 + 0 = +0: a lane that waited was turned by the identity, which may flip the sign of a zero
   T* v = reinterpret_cast<T*>(x.v);
   for (int j = 0; j < n; ++j) {
-    for (int i = 0; i < n * L::kParts; ++i) v[j * ld * L::kParts + i] = v[j * ld * L::kParts + i] + zero;
+    for (int i = 0; i < n * L::kParts; ++i)
+      v[j * ld * L::kParts + i] = v[j * ld * L::kParts + i] + zero;
   }
 }
 
@@ -75,8 +76,7 @@ HWY_NOINLINE void eigh_pack(const EighProblem& problem, N n, int64_t first, int 
   RealView<F> a = real_view<F, P>(problem.a);
   if (problem.key.upper) a = transposed(a);
   load_pack<F, P, W, V>(a, first, count, n, n, reinterpret_cast<F*>(x.a), ld);
-  const steps::prepared<T> p =
-      steps::prepare<true>(x.a, ld, n, n, problem.key.upper && P == 2);
+  const steps::prepared<T> p = steps::prepare<true>(x.a, ld, n, n, problem.key.upper && P == 2);
   simt::mask_of<T> converged;
   {
     const FlushSubnormals flush;
@@ -105,8 +105,7 @@ HWY_NOINLINE void eigh_pack(const EighProblem& problem, N n, int64_t first, int 
 
 template <class L, class N>
 Status eigh_at_width(const EighProblem& problem, N n, int threads, double ns) {
-  const size_t bytes =
-      EighScratch<L>::bytes(n, leading_dimension(n), problem.v.data != nullptr);
+  const size_t bytes = EighScratch<L>::bytes(n, leading_dimension(n), problem.v.data != nullptr);
   return for_each_pack(threads, problem.key.batch, L::kWidth, ns, bytes,
                        [&](int64_t first, int count, void* scratch) {
                          eigh_pack<L>(problem, n, first, count, scratch);

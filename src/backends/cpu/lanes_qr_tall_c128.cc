@@ -9,7 +9,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace lanepack {
 namespace HWY_NAMESPACE {
-Status run_qr_tall_c128(const QrProblem& problem) { return run_tall<std::complex<double>>(problem); }
+Status run_qr_tall_c128(const QrProblem& problem) {
+  return run_tall<std::complex<double>>(problem);
+}
 }  // namespace HWY_NAMESPACE
 }  // namespace lanepack
 HWY_AFTER_NAMESPACE();

@@ -25,9 +25,9 @@ SIMT_STEP void hermitian_product(SIMT_PRIVATE const S* a, int ld, SIMT_PRIVATE c
     S p0 = simt::fma(a0[j], v0, p[j]);
     S p1 = simt::fma(a1[j + 1], v1, simt::fma(a0[j + 1], v0, p[j + 1]));
     S p2 = simt::fma(a2[j + 2], v2, simt::fma(a1[j + 2], v1, simt::fma(a0[j + 2], v0, p[j + 2])));
-    S p3 = simt::fma(a3[j + 3], v3,
-                     simt::fma(a2[j + 3], v2,
-                               simt::fma(a1[j + 3], v1, simt::fma(a0[j + 3], v0, p[j + 3]))));
+    S p3 = simt::fma(
+        a3[j + 3], v3,
+        simt::fma(a2[j + 3], v2, simt::fma(a1[j + 3], v1, simt::fma(a0[j + 3], v0, p[j + 3]))));
     p0 = simt::fma_conj(a0[j + 1], v1, p0);
     p0 = simt::fma_conj(a0[j + 2], v2, p0);
     p0 = simt::fma_conj(a0[j + 3], v3, p0);
@@ -155,9 +155,9 @@ SIMT_FN void rotate_columns(SIMT_PRIVATE S* x, SIMT_PRIVATE S* y, T c, T s, int 
 // Where each lane's sweep works: the first block of the tridiagonal matrix that is not diagonal yet.
 template <class T>
 struct block {
-  T first, last;         // rows first..last, as numbers
-  T d0, d1, e0;          // d[first], d[first + 1], e[first]
-  simt::mask_of<T> busy; // false: the lane is done
+  T first, last;          // rows first..last, as numbers
+  T d0, d1, e0;           // d[first], d[first + 1], e[first]
+  simt::mask_of<T> busy;  // false: the lane is done
 };
 
 // Looks from `from`, below which every lane is done; [low, high] gets the hull of all lanes' blocks.
