@@ -126,6 +126,8 @@ VARIANTS = {
     "svd": ("thin", "full"),
     "svdvals": ("",),
 }
+# Values alone, and what gives them with vectors.
+WITH_VECTORS = {"eigvalsh": "eigh", "svdvals": "svd"}
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 96, 128, 200)
 RATIOS = (1.5, 4, 64)
 SQUARE_ONLY = ("eigh", "eigvalsh")
@@ -136,22 +138,21 @@ def _families(operation):
 
 
 def _fast_count(m, n, dtype):
-    """Enough of each family that the second rule compares maxima and not luck; the oracle's long
-    double costs more than double."""
+    """Enough of each family in float32 that the second rule compares maxima and not luck; fewer
+    where LAPACK and the oracle's long double take longer."""
     longest = max(m, n)
     if longest <= 8:
-        return 128
-    wide = dtype in (F64, C128)
+        return 64 if dtype in (F64, C128) else 128
     if longest <= 17:
-        return 24 if wide else 64
+        return 64 if dtype == F32 else 24
     if min(m, n) <= 33:
-        return 12 if wide else 32
-    return 3 if wide else 8
+        return 32 if dtype == F32 else 10
+    return 8 if dtype == F32 else 3
 
 
 def _fast_shapes(operation, variant):
     plain = variant in ("reduced", "L", "thin", "")
-    sizes = (1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64) if plain else (1, 3, 4, 8, 17, 33)
+    sizes = (1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64) if plain else (1, 3, 8, 17, 33)
     shapes = [(n, n) for n in sizes]
     if operation not in SQUARE_ONLY:
         shapes += [(3, 2), (2, 3), (12, 8), (8, 12), (36, 9), (9, 36)]

@@ -113,7 +113,9 @@ def _lapack_measures(case, batch):
     """The larger of LAPACK's errors for each matrix and for an image of it that is as hard: eigh
     backwards from the other triangle, svd of the adjoint, qr of other roundings. One lucky run of
     LAPACK would be no yardstick: it differs from itself by more than twice at times."""
-    case = dataclasses.replace(case, variant="thin") if case.variant == "jacobi" else case
+    if case.variant == "jacobi":
+        plain = cases.VARIANTS[case.operation][0]
+        case = dataclasses.replace(case, variant=plain)
     if case.operation in cases.SQUARE_ONLY:
         image = dataclasses.replace(case, variant="U" if case.variant == "L" else "L")
         turned = batch.a.flip(1, 2)
@@ -130,7 +132,22 @@ def _lapack_measures(case, batch):
             other["orthogonality_v"],
             other["orthogonality_u"],
         )
-    return {name: np.maximum(own[name], other[name]) for name in own}
+    larger = {name: np.maximum(own[name], other[name]) for name in own}
+    if case.operation in cases.WITH_VECTORS:
+        alone = run(case.operation, case.variant, batch.a)[0]
+        larger["difference"] = difference(case, batch, alone, run(*with_vectors(case), batch.a))
+    return larger
+
+
+def with_vectors(case):
+    """(operation, variant) that gives the same values with vectors."""
+    return cases.WITH_VECTORS[case.operation], case.variant or "thin"
+
+
+def difference(case, batch, values, results):
+    """Per matrix, of values alone from those that came with vectors, in norm(A) sqrt(n) u."""
+    reference = results[1] if case.operation == "svdvals" else results[0]
+    return oracle.measure_values(batch.a, values, reference, part(case))["error"]
 
 
 def measure(case, batch, results):

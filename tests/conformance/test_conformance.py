@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every case of the table on every algorithm that takes it, each matrix measured by the oracle."""
 
+import dataclasses
+
 import pytest
 import torch
 
-from . import cases, checks, implementations, oracle
+from . import cases, checks, implementations
 
 
 def _parameters():
@@ -29,7 +31,7 @@ def _run(case, implementation, algorithm, batch, record):
     if wrong:
         faults.append(f"info is {info[wrong[:8]].tolist()} for matrices {wrong[:8]}")
     measured = checks.measure(case, batch, results)
-    if case.operation in ("eigvalsh", "svdvals"):
+    if case.operation in cases.WITH_VECTORS:
         measured["difference"] = _difference(case, implementation, algorithm, batch, results[0])
     rows, judged = checks.judge(case, algorithm, batch, measured, implementation.excused)
     name = f"{case.operation} {case.variant}".strip()
@@ -44,13 +46,10 @@ def _run(case, implementation, algorithm, batch, record):
 
 def _difference(case, implementation, algorithm, batch, values):
     """Values alone against those that come with vectors, by the same algorithm."""
-    with_vectors = {"eigvalsh": ("eigh", case.variant), "svdvals": ("svd", case.variant or "thin")}[
-        case.operation
-    ]
-    other = cases.Case(*with_vectors, case.m, case.n, case.dtype, case.families, case.count)
+    operation, variant = checks.with_vectors(case)
+    other = dataclasses.replace(case, operation=operation, variant=variant)
     results, _ = implementation.run(other, algorithm, batch.a)
-    reference = results[1] if other.operation == "svd" else results[0]
-    return oracle.measure_values(batch.a, values, reference, checks.part(case))["error"]
+    return checks.difference(case, batch, values, results)
 
 
 @pytest.mark.parametrize("case", _parameters())
