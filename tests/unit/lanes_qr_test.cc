@@ -71,7 +71,9 @@ void check_qr(const Batch<S>& a, const Qr<S>& x, int64_t b) {
       const S zero(0);
       ASSERT_EQ(std::memcmp(&below, &zero, sizeof(S)), 0) << i << " " << j;
     }
-    if (j < r.rows) EXPECT_EQ(std::imag(r(j, j)), 0) << j;
+    if (j < r.rows) {
+      EXPECT_EQ(std::imag(r(j, j)), 0) << j;
+    }
   }
 }
 
