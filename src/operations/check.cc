@@ -338,8 +338,14 @@ Status fail_shape(const char* function, const char* name, const lanepack_batch& 
 }
 
 MatrixBatch matrix_batch(const lanepack_batch& batch) {
-  return {batch.data,       batch.rows,       batch.cols,        batch.batch,
-          batch.row_stride, batch.col_stride, batch.batch_stride};
+  MatrixBatch result = {batch.data,       batch.rows,       batch.cols,        batch.batch,
+                        batch.row_stride, batch.col_stride, batch.batch_stride};
+  // The stride of a dimension of one entry leads nowhere and may be anything: the dense one, so that
+  // nothing overflows that is computed from it, and what looks for dense columns finds them.
+  if (batch.rows <= 1) result.row_stride = 1;
+  if (batch.cols <= 1) result.col_stride = batch.rows;
+  if (batch.batch <= 1) result.batch_stride = batch.rows * batch.cols;
+  return result;
 }
 
 }  // namespace lanepack

@@ -57,6 +57,7 @@ inline bool is_empty(const lanepack_batch& batch) {
   return batch.rows == 0 || batch.cols == 0 || batch.batch == 0;
 }
 
+// The view that an algorithm gets of an argument that has passed its checks.
 MatrixBatch matrix_batch(const lanepack_batch& batch);
 
 }  // namespace lanepack

@@ -170,6 +170,21 @@ TEST(Arguments, TakesEveryInputStride) {
   }
 }
 
+TEST(Arguments, StrideOfOneEntryMayBeAnything) {
+  for (int64_t stride : {kHuge, -kHuge - 1, int64_t{0}}) {
+    Svd<double> call(1, 1, 3);
+    call.args.a.row_stride = call.args.a.batch_stride = stride;
+    call.args.s.row_stride = call.args.s.col_stride = call.args.s.batch_stride = stride;
+    call.args.u.row_stride = call.args.u.col_stride = call.args.u.batch_stride = stride;
+    call.args.vh.row_stride = call.args.vh.batch_stride = stride;
+    ASSERT_EQ(lanepack_svd(&call.args), LANEPACK_STATUS_OK) << lanepack_last_error();
+    for (int64_t j = 0; j < 3; ++j) {
+      EXPECT_NEAR(call.u.at(0, 0, 0) * call.s.at(0, 0, 0) * call.vh.at(0, 0, j), call.a.at(0, 0, j),
+                  1e-14);
+    }
+  }
+}
+
 TEST(Arguments, WorkspaceIsNone) {
   Svd<float> call(2, 5, 3);
   call.args.a.data = nullptr;
