@@ -205,10 +205,11 @@ BEYOND_LAPACK = "exceeds twice LAPACK's"
 def limits(case, algorithm, family, name, lapack):
     """(bound, second rule) of a measure; infinity where a rule does not apply.
 
-    accuracy.md: up to n = 32 the bound counts, above it twice LAPACK's own maximum. Where LAPACK
-    decides, a result of the second rule's quality passes the first: above n = 32, for the family that exceeds the bound by every method, and for LAPACK's own routines, whose SVD stops
-    at an error of up to 100 u in double precision (bdsqr's tolerance). It does not decide where it
-    failed itself.
+    accuracy.md: up to n = 32 the bound counts, above it twice LAPACK's own maximum. Where
+    LAPACK decides, a result of the second rule's quality passes the first: above n = 32, for
+    the family that exceeds the bound by every method, and for LAPACK's own routines, whose SVD
+    stops at an error of up to 100 u in double precision (bdsqr's tolerance). It does not decide
+    where it failed itself.
     """
     if name in cases.EXACT:
         return 0.0, math.inf

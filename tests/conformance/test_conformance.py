@@ -65,8 +65,8 @@ def test_case(case, implementation, record):
         served += 1
         record.ran += 1
         faults += [f"{algorithm}: {fault}" for fault in found]
-    # A bound that is exceeded fails. Twice LAPACK's maximum, within the bound, is a gap that is known
-    # and named in docs/measurements: it shows as "xfailed", with its figures.
+    # A bound that is exceeded fails. Twice LAPACK's maximum, within the bound, is a gap that is
+    # known: it shows as "xfailed", with its figures.
     gaps = [fault for fault in faults if fault.endswith(checks.BEYOND_LAPACK)]
     faults = [fault for fault in faults if not fault.endswith(checks.BEYOND_LAPACK)]
     assert not faults, f"{case}:\n  " + "\n  ".join(faults)
