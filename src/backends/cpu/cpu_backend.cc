@@ -52,12 +52,15 @@ bool fits_svd(const ProblemKey& key) {
   const int64_t columns = key.full ? rows : std::min(key.m, key.n);
   return key.device == 0 && columns <= INT32_MAX / (2 * (rows + 1));
 }
+// Its small singular values are right to the norm only, so the driver jacobi is not its to serve.
+bool fits_bidiagonal_qr(const ProblemKey& key) { return !key.jacobi && fits_svd(key); }
 
 constexpr Algorithm kAlgorithms[] = {
     {"qr.householder.lanes", Operation::kQr, fits_householder_qr, run_qr, nullptr, nullptr},
     {"qr.tall.lanes", Operation::kQr, fits_tall, run_tall_qr, nullptr, nullptr},
     {"eigh.tridiagonal_ql.lanes", Operation::kEigh, any_size, nullptr, run_eigh, nullptr},
-    {"svd.bidiagonal_qr.lanes", Operation::kSvd, fits_svd, nullptr, nullptr, run_bidiagonal_qr},
+    {"svd.bidiagonal_qr.lanes", Operation::kSvd, fits_bidiagonal_qr, nullptr, nullptr,
+     run_bidiagonal_qr},
     {"svd.jacobi.lanes", Operation::kSvd, fits_svd, nullptr, nullptr, run_jacobi},
 };
 
