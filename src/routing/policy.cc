@@ -26,7 +26,7 @@ struct Definition {
 };
 
 constexpr Definition kDefinitions[] = {
-    {Family::kQr, Threshold::kLanesMaxN, "lanes_max_n", {64, 64, 48, 48}, 0, kMaxOrder},
+    {Family::kQr, Threshold::kLanesMaxN, "lanes_max_n", {160, 160, 144, 144}, 0, kMaxOrder},
     {Family::kQr, Threshold::kLoneLanesMaxN, "lone_lanes_max_n", {48, 24, 24, 16}, 0, kMaxOrder},
     {Family::kQr, Threshold::kTallMinRatio, "tall_min_ratio", {16, 16, 16, 16}, 2, kMaxOrder},
     {Family::kQr, Threshold::kTallMaxN, "tall_max_n", {128, 128, 128, 128}, 0, kMaxOrder},
@@ -36,7 +36,7 @@ constexpr Definition kDefinitions[] = {
      {256, 256, 192, 192},
      0,
      kMaxOrder},
-    {Family::kEigh, Threshold::kLanesMaxN, "lanes_max_n", {150, 96, 96, 64}, 0, kMaxOrder},
+    {Family::kEigh, Threshold::kLanesMaxN, "lanes_max_n", {150, 128, 128, 96}, 0, kMaxOrder},
     {Family::kEigh, Threshold::kLoneLanesMaxN, "lone_lanes_max_n", {48, 24, 24, 16}, 0, kMaxOrder},
     {Family::kEigh,
      Threshold::kLapackParallelMinN,
@@ -44,7 +44,7 @@ constexpr Definition kDefinitions[] = {
      {256, 256, 192, 192},
      0,
      kMaxOrder},
-    {Family::kSvd, Threshold::kLanesMaxN, "lanes_max_n", {64, 48, 48, 32}, 0, kMaxOrder},
+    {Family::kSvd, Threshold::kLanesMaxN, "lanes_max_n", {128, 128, 96, 96}, 0, kMaxOrder},
     {Family::kSvd, Threshold::kLoneLanesMaxN, "lone_lanes_max_n", {48, 40, 32, 24}, 0, kMaxOrder},
     {Family::kSvd, Threshold::kTallMinRatio, "tall_min_ratio", {16, 16, 16, 16}, 2, kMaxOrder},
     {Family::kSvd, Threshold::kTallMaxN, "tall_max_n", {128, 128, 128, 128}, 0, kMaxOrder},
