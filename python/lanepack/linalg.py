@@ -87,32 +87,27 @@ def _qr(A, mode, check_errors, function):
     return _ops.qr(A, mode, check_errors)
 
 
-def _eigh(A, UPLO, check_errors, function):
-    found = plain(A)
-    if found is not None and type(UPLO) is str:
-        results = _kernels.eigh(A, found, UPLO, True)
-        if results is not None:
-            if check_errors:
-                raise_bad_matrix(results[-1], "eigh")
-            return results
-    A = as_input(A, function)
-    check_square(A, function)
-    check_uplo(UPLO, function)
-    return _ops.eigh(A, UPLO, check_errors)
+def _hermitian(native, op):
+    """_eigh and _eigvalsh: the same arguments, checks and errors."""
+
+    def results_and_info(A, UPLO, check_errors, function):
+        found = plain(A)
+        if found is not None and type(UPLO) is str:
+            results = native(A, found, UPLO, True)
+            if results is not None:
+                if check_errors:
+                    raise_bad_matrix(results[-1], "eigh")
+                return results
+        A = as_input(A, function)
+        check_square(A, function)
+        check_uplo(UPLO, function)
+        return op(A, UPLO, check_errors)
+
+    return results_and_info
 
 
-def _eigvalsh(A, UPLO, check_errors, function):
-    found = plain(A)
-    if found is not None and type(UPLO) is str:
-        results = _kernels.eigvalsh(A, found, UPLO, True)
-        if results is not None:
-            if check_errors:
-                raise_bad_matrix(results[-1], "eigh")
-            return results
-    A = as_input(A, function)
-    check_square(A, function)
-    check_uplo(UPLO, function)
-    return _ops.eigvalsh(A, UPLO, check_errors)
+_eigh = _hermitian(_kernels.eigh, _ops.eigh)
+_eigvalsh = _hermitian(_kernels.eigvalsh, _ops.eigvalsh)
 
 
 def _svd(A, full_matrices, driver, check_errors, function):

@@ -255,6 +255,8 @@ Status check_sizes(const char* function, const lanepack_batch& a, ProblemKey* ke
   return check_counts(function, a.rows, a.cols, a.batch, key);
 }
 
+namespace {
+
 Status check_layout(const char* function, const Argument& argument, Data data) {
   const lanepack_batch& b = *argument.batch;
   if (is_empty(b)) return Status::kOk;
@@ -327,6 +329,19 @@ Status check_info(const char* function, const lanepack_call& call, int64_t batch
                 batch);
   }
   return Status::kOk;
+}
+
+}  // namespace
+
+Status check_memory(const char* function, const Argument* arguments, int count, Data data,
+                    const lanepack_call& call, int64_t batch) {
+  Status status = Status::kOk;
+  for (int i = 0; i < count && status == Status::kOk; ++i) {
+    status = check_layout(function, arguments[i], data);
+  }
+  if (status == Status::kOk) status = check_overlap(function, arguments, count);
+  if (status == Status::kOk) status = check_info(function, call, batch);
+  return status;
 }
 
 Status fail_shape(const char* function, const char* name, const lanepack_batch& got, int64_t batch,

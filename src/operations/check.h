@@ -36,15 +36,11 @@ struct Argument {
   bool output;
 };
 
-// Addresses, strides and alignment of one argument whose shape has been checked.
-Status check_layout(const char* function, const Argument& argument, Data data);
-
-// Refuses an output whose memory certainly overlaps that of another argument: both dense and their
-// ranges meet. Views that interleave pass.
-Status check_overlap(const char* function, const Argument* arguments, int count);
-
-// info must be aligned, and hold `batch` entries of addressable memory.
-Status check_info(const char* function, const lanepack_call& call, int64_t batch);
+// The memory of a call whose shapes have been checked: addresses, strides and alignment of every
+// argument; no output that certainly overlaps another argument (both dense and their ranges meet;
+// views that interleave pass); info aligned, with `batch` entries of addressable memory.
+Status check_memory(const char* function, const Argument* arguments, int count, Data data,
+                    const lanepack_call& call, int64_t batch);
 
 // Text of a wrong shape: "<function>: <name> has shape (b, r, c); it must be (b, r, c)".
 Status fail_shape(const char* function, const char* name, const lanepack_batch& got, int64_t batch,

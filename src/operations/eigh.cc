@@ -40,12 +40,7 @@ Status check_eigh(const char* function, const lanepack_eigh_args* args, Data dat
                                 {"w", &args->w, real_dtype(key.dtype), true},
                                 {"v", &args->v, key.dtype, true}};
   const int count = want_v ? 3 : 2;
-  for (int i = 0; i < count; ++i) {
-    status = check_layout(function, arguments[i], data);
-    if (status != Status::kOk) return status;
-  }
-  status = check_overlap(function, arguments, count);
-  if (status == Status::kOk) status = check_info(function, args->call, key.batch);
+  status = check_memory(function, arguments, count, data, args->call, key.batch);
   if (status != Status::kOk) return status;
 
   problem->a = matrix_batch(args->a);

@@ -56,12 +56,7 @@ Status check_qr(const char* function, const lanepack_qr_args* args, Data data, Q
                                 {"r", &args->r, key.dtype, true},
                                 {"q", &args->q, key.dtype, true}};
   const int count = key.want_q ? 3 : 2;
-  for (int i = 0; i < count; ++i) {
-    status = check_layout(function, arguments[i], data);
-    if (status != Status::kOk) return status;
-  }
-  status = check_overlap(function, arguments, count);
-  if (status == Status::kOk) status = check_info(function, args->call, key.batch);
+  status = check_memory(function, arguments, count, data, args->call, key.batch);
   if (status != Status::kOk) return status;
 
   problem->a = matrix_batch(args->a);

@@ -60,12 +60,7 @@ Status check_svd(const char* function, const lanepack_svd_args* args, Data data,
                                 {"u", &args->u, key.dtype, true},
                                 {"vh", &args->vh, key.dtype, true}};
   const int count = want_vectors ? 4 : 2;
-  for (int i = 0; i < count; ++i) {
-    status = check_layout(function, arguments[i], data);
-    if (status != Status::kOk) return status;
-  }
-  status = check_overlap(function, arguments, count);
-  if (status == Status::kOk) status = check_info(function, args->call, key.batch);
+  status = check_memory(function, arguments, count, data, args->call, key.batch);
   if (status != Status::kOk) return status;
 
   problem->a = matrix_batch(args->a);

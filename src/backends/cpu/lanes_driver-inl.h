@@ -127,6 +127,29 @@ Status for_each_pack(int threads, int64_t batch, int width, double matrix_ns, si
   return Status::kOk;
 }
 
+// Runs a batch at the width and on the threads that suit it: run.operator()<L>(threads, ns), where L is
+// a lane_types<S, ...>. cost_ns(width): what one matrix costs on one thread. kPairs: two vectors a T
+// are compiled too, and taken where `pairs_pay` and the batch fills them.
+template <class S, bool kPairs, class Cost, class Run>
+Status run_at_best_width(int threads, int64_t batch, bool pairs_pay, Cost&& cost_ns, Run&& run) {
+  using F = typename lane_types<S, 1, 1>::F;
+  constexpr int kFull = full_width<F>();
+  constexpr int kFour = kFull < 4 ? kFull : 4;
+  threads = worthwhile_threads(threads, batch, cost_ns(kFull));
+  const int width = choose_width(batch, threads, kFull);
+  const double ns = cost_ns(width);
+  if (width == 1) return run.template operator()<lane_types<S, 1, 1>>(threads, ns);
+  if (width <= 4 && kFull > 4) {
+    return run.template operator()<lane_types<S, kFour, 4 / kFour>>(threads, ns);
+  }
+  if constexpr (kPairs) {
+    if (pairs_pay && batch >= 2 * kFull * threads) {
+      return run.template operator()<lane_types<S, kFull, 2>>(threads, ns);
+    }
+  }
+  return run.template operator()<lane_types<S, kFull, 1>>(threads, ns);
+}
+
 // rank[j * kWidth + w]: how many values of lane w come before value j, ties by index. Ascending or
 // descending.
 template <class T>
@@ -157,6 +180,23 @@ HWY_INLINE void mask_to_bools(simt::mask_of<T> m, bool* out) {
   alignas(64) F values[T::kWidth];
   __builtin_memcpy(values, &x, sizeof(values));
   for (int w = 0; w < T::kWidth; ++w) out[w] = values[w] != F(0);
+}
+
+// info of the matrices of a pack, where it is wanted, and fill_nan(index) for each that has no result.
+template <class L, class FillNan>
+HWY_INLINE void report_pack(simt::mask_of<typename L::real> not_finite,
+                            simt::mask_of<typename L::real> converged, int32_t* info, int64_t first,
+                            int count, FillNan&& fill_nan) {
+  using T = typename L::real;
+  if (info == nullptr && !simt::any(not_finite) && simt::all(converged)) return;
+  bool bad[L::kWidth], right[L::kWidth];
+  mask_to_bools<T>(not_finite, bad);
+  mask_to_bools<T>(converged, right);
+  for (int i = 0; i < count; ++i) {
+    const int32_t found = bad[i] ? kInfoNotFinite : right[i] ? 0 : kInfoNoConvergence;
+    if (info != nullptr) info[first + i] = found;
+    if (found != 0) fill_nan(first + i);
+  }
 }
 
 }  // namespace HWY_NAMESPACE

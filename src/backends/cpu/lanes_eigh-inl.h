@@ -32,14 +32,14 @@ struct EighScratch {
 
   static size_t bytes(int n, int ld, bool vectors) {
     size_t total = Scratch::rounded(sizeof(S) * n * ld) * (vectors ? 2 : 1);
-    total += Scratch::rounded(sizeof(S) * 3 * n) + 2 * Scratch::rounded(sizeof(T) * n);
+    total += Scratch::rounded(sizeof(S) * 2 * n) + 2 * Scratch::rounded(sizeof(T) * n);
     return total + Scratch::rounded(sizeof(int32_t) * n * L::kWidth);
   }
   EighScratch(void* base, int n, int ld, bool vectors) {
     Scratch scratch(base);
     a = scratch.take<S>(static_cast<size_t>(n) * ld);
     v = vectors ? scratch.take<S>(static_cast<size_t>(n) * ld) : nullptr;
-    work = scratch.take<S>(3 * static_cast<size_t>(n));
+    work = scratch.take<S>(2 * static_cast<size_t>(n));
     d = scratch.take<T>(n);
     e = scratch.take<T>(n);
     rank = scratch.take<int32_t>(static_cast<size_t>(n) * L::kWidth);
@@ -49,10 +49,10 @@ struct EighScratch {
 // The part after the iteration: values back to the matrix's scale, zeros positive, ranks.
 template <class L>
 HWY_NOINLINE void finish_eigh(int n, int ld, EighScratch<L>& x,
-                              const steps::prepared<typename L::real>& p, bool sorted) {
+                              const steps::prepared<typename L::real>& p) {
   using T = typename L::real;
   const simt::pow2_scale<T> scale = simt::make_pow2(p.exponent);
-  if (!sorted) rank_values(x.d, n, false, x.rank);
+  rank_values(x.d, n, false, x.rank);
   const T zero = simt::constant<T>(0.0f);
   for (int j = 0; j < n; ++j) x.d[j] = simt::scale_pow2(x.d[j], scale) + zero;
   if (x.v == nullptr) return;
@@ -82,25 +82,17 @@ HWY_NOINLINE void eigh_pack(const EighProblem& problem, N n, int64_t first, int 
     const FlushSubnormals flush;
     converged = eigh::solve(n, x.a, ld, x.v, x.d, x.e, x.work, vectors);
   }
-  finish_eigh<L>(n, ld, x, p, false);
+  finish_eigh<L>(n, ld, x, p);
   RealView<F> w = real_view<F, 1>(problem.w);
   store_pack<F, 1, W, V>(transposed(w), first, count, 1, n, reinterpret_cast<F*>(x.d), 1, x.rank);
   const RealView<F> v = real_view<F, P>(problem.v);
   if (vectors) {
     store_pack<F, P, W, V>(v, first, count, n, n, reinterpret_cast<F*>(x.v), ld, x.rank);
   }
-  const bool suspect = simt::any(p.bad) || !simt::all(converged);
-  if (!suspect && problem.info == nullptr) return;
-  bool bad[W], right[W];
-  mask_to_bools<T>(p.bad, bad);
-  mask_to_bools<T>(converged, right);
-  for (int i = 0; i < count; ++i) {
-    const int32_t info = bad[i] ? kInfoNotFinite : right[i] ? 0 : kInfoNoConvergence;
-    if (problem.info != nullptr) problem.info[first + i] = info;
-    if (info == 0) continue;
-    store_nan<F, 1>(w, first + i, n, 1);
-    if (vectors) store_nan<F, P>(v, first + i, n, n);
-  }
+  report_pack<L>(p.bad, converged, problem.info, first, count, [&](int64_t index) {
+    store_nan<F, 1>(w, index, n, 1);
+    if (vectors) store_nan<F, P>(v, index, n, n);
+  });
 }
 
 template <class L, class N>
@@ -126,23 +118,11 @@ constexpr int kPairMaxN = 16;
 
 template <class S, class N>
 Status eigh_sized(const EighProblem& problem, N n) {
-  using F = typename lane_types<S, 1, 1>::F;
-  constexpr int kFull = full_width<F>();
-  constexpr int kFour = kFull < 4 ? kFull : 4;
   const bool vectors = problem.v.data != nullptr;
-  const int64_t batch = problem.key.batch;
-  const int threads =
-      worthwhile_threads(problem.key.threads, batch, eigh_cost_ns<S>(n, vectors, kFull));
-  const int width = choose_width(batch, threads, kFull);
-  const double ns = eigh_cost_ns<S>(n, vectors, width);
-  if (width == 1) return eigh_at_width<lane_types<S, 1, 1>>(problem, n, threads, ns);
-  if (width <= 4 && kFull > 4) {
-    return eigh_at_width<lane_types<S, kFour, 4 / kFour>>(problem, n, threads, ns);
-  }
-  if (n <= kPairMaxN && batch >= 2 * kFull * threads) {
-    return eigh_at_width<lane_types<S, kFull, 2>>(problem, n, threads, ns);
-  }
-  return eigh_at_width<lane_types<S, kFull, 1>>(problem, n, threads, ns);
+  return run_at_best_width<S, true>(
+      problem.key.threads, problem.key.batch, n <= kPairMaxN,
+      [&](int width) { return eigh_cost_ns<S>(n, vectors, width); },
+      [&]<class L>(int threads, double ns) { return eigh_at_width<L>(problem, n, threads, ns); });
 }
 
 template <class S>

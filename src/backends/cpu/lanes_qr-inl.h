@@ -85,21 +85,6 @@ HWY_INLINE void decompose_qr(simt::size_constant<kN>, const QrShape& s, QrScratc
   qr::solve_square<kN>(x.a, x.r, s.q_cols != 0, simt::make_pow2(p.exponent));
 }
 
-template <class L>
-HWY_NOINLINE void mark_bad_qr(const QrProblem& problem, const QrShape& s,
-                              simt::mask_of<typename L::real> bad, int64_t first, int count) {
-  using F = typename L::F;
-  constexpr int P = L::kParts;
-  bool is_bad[L::kWidth];
-  mask_to_bools<typename L::real>(bad, is_bad);
-  for (int i = 0; i < count; ++i) {
-    if (problem.info != nullptr) problem.info[first + i] = is_bad[i] ? kInfoNotFinite : 0;
-    if (!is_bad[i]) continue;
-    store_nan<F, P>(real_view<F, P>(problem.r), first + i, s.r_rows, s.n);
-    if (s.q_cols != 0) store_nan<F, P>(real_view<F, P>(problem.q), first + i, s.m, s.q_cols);
-  }
-}
-
 // kN: the order of a square matrix known at compile time, or 0.
 template <class L, int kN>
 HWY_NOINLINE void qr_pack(const QrProblem& problem, const QrShape& shape, int64_t first, int count,
@@ -122,7 +107,10 @@ HWY_NOINLINE void qr_pack(const QrProblem& problem, const QrShape& shape, int64_
     store_pack<F, P, W, V>(real_view<F, P>(problem.q), first, count, s.m, s.q_cols,
                            reinterpret_cast<F*>(x.a), s.ld, nullptr);
   }
-  if (problem.info != nullptr || simt::any(p.bad)) mark_bad_qr<L>(problem, s, p.bad, first, count);
+  report_pack<L>(p.bad, simt::mask_all<T>(true), problem.info, first, count, [&](int64_t index) {
+    store_nan<F, P>(real_view<F, P>(problem.r), index, s.r_rows, s.n);
+    if (s.q_cols != 0) store_nan<F, P>(real_view<F, P>(problem.q), index, s.m, s.q_cols);
+  });
 }
 
 template <class L, int kN>
@@ -145,19 +133,11 @@ double qr_cost_ns(const QrShape& s, int width) {
 
 template <class S, int kN>
 Status qr_sized(const QrProblem& problem) {
-  using F = typename lane_types<S, 1, 1>::F;
-  constexpr int kFull = full_width<F>();
-  constexpr int kFour = kFull < 4 ? kFull : 4;
   const QrShape s = qr_shape(problem);
-  const int64_t batch = problem.key.batch;
-  const int threads = worthwhile_threads(problem.key.threads, batch, qr_cost_ns<S>(s, kFull));
-  const int width = choose_width(batch, threads, kFull);
-  const double ns = qr_cost_ns<S>(s, width);
-  if (width == 1) return qr_at_width<lane_types<S, 1, 1>, kN>(problem, s, threads, ns);
-  if (width <= 4 && kFull > 4) {
-    return qr_at_width<lane_types<S, kFour, 4 / kFour>, kN>(problem, s, threads, ns);
-  }
-  return qr_at_width<lane_types<S, kFull, 1>, kN>(problem, s, threads, ns);
+  return run_at_best_width<S, false>(
+      problem.key.threads, problem.key.batch, false,
+      [&](int width) { return qr_cost_ns<S>(s, width); },
+      [&]<class L>(int threads, double ns) { return qr_at_width<L, kN>(problem, s, threads, ns); });
 }
 
 template <class S>

@@ -175,27 +175,14 @@ HWY_NOINLINE void store_svd_vectors(const SvdProblem& problem, const SvdShape& s
   store_pack<F, P, W, V>(right, first, count, shape.m, rest, from, shape.ld, nullptr);
 }
 
-// info of every matrix, and NaN for the ones that have no result.
-template <class L>
-HWY_NOINLINE void report_svd(const SvdProblem& problem, int64_t first, int count,
-                             simt::mask_of<typename L::real> not_finite,
-                             simt::mask_of<typename L::real> converged) {
-  using F = typename L::F;
-  using T = typename L::real;
-  constexpr int P = L::kParts;
-  bool bad[L::kWidth], right[L::kWidth];
-  mask_to_bools<T>(not_finite, bad);
-  mask_to_bools<T>(converged, right);
-  for (int i = 0; i < count; ++i) {
-    const int32_t info = bad[i] ? kInfoNotFinite : right[i] ? 0 : kInfoNoConvergence;
-    if (problem.info != nullptr) problem.info[first + i] = info;
-    if (info == 0) continue;
-    store_nan<F, 1>(real_view<F, 1>(problem.s), first + i, static_cast<int>(problem.s.rows), 1);
-    if (problem.u.data == nullptr) continue;
-    for (const MatrixBatch* x : {&problem.u, &problem.vh}) {
-      store_nan<F, P>(real_view<F, P>(*x), first + i, static_cast<int>(x->rows),
-                      static_cast<int>(x->cols));
-    }
+// NaN into all that one matrix gives.
+template <class F, int P>
+HWY_NOINLINE void store_svd_nan(const SvdProblem& problem, int64_t index) {
+  store_nan<F, 1>(real_view<F, 1>(problem.s), index, static_cast<int>(problem.s.rows), 1);
+  if (problem.u.data == nullptr) return;
+  for (const MatrixBatch* x : {&problem.u, &problem.vh}) {
+    store_nan<F, P>(real_view<F, P>(*x), index, static_cast<int>(x->rows),
+                    static_cast<int>(x->cols));
   }
 }
 
@@ -219,9 +206,8 @@ HWY_NOINLINE void svd_pack(const SvdProblem& problem, const SvdShape& shape, Svd
   const RealView<F> s = transposed(real_view<F, 1>(problem.s));
   store_pack<F, 1, W, V>(s, first, count, 1, shape.n, reinterpret_cast<F*>(x.d), 1, x.rank);
   if (shape.vectors) store_svd_vectors<L>(problem, shape, x, first, count);
-  if (problem.info != nullptr || simt::any(p.bad) || !simt::all(converged)) {
-    report_svd<L>(problem, first, count, p.bad, converged);
-  }
+  report_pack<L>(p.bad, converged, problem.info, first, count,
+                 [&](int64_t index) { store_svd_nan<F, P>(problem, index); });
 }
 
 template <class L>
@@ -247,22 +233,13 @@ constexpr int kPairMaxN = 16;
 
 template <class S>
 Status run_svd(const SvdProblem& problem, SvdMethod method) {
-  using F = typename lane_types<S, 1, 1>::F;
-  constexpr int kFull = full_width<F>();
-  constexpr int kFour = kFull < 4 ? kFull : 4;
   const SvdShape shape(problem, method);
-  const int64_t batch = problem.key.batch;
-  const int threads = worthwhile_threads(problem.key.threads, batch, svd_cost_ns<S>(shape, kFull));
-  const int width = choose_width(batch, threads, kFull);
-  const double ns = svd_cost_ns<S>(shape, width);
-  if (width == 1) return svd_at_width<lane_types<S, 1, 1>>(problem, shape, method, threads, ns);
-  if (width <= 4 && kFull > 4) {
-    return svd_at_width<lane_types<S, kFour, 4 / kFour>>(problem, shape, method, threads, ns);
-  }
-  if (shape.m <= kPairMaxN && batch >= 2 * kFull * threads) {
-    return svd_at_width<lane_types<S, kFull, 2>>(problem, shape, method, threads, ns);
-  }
-  return svd_at_width<lane_types<S, kFull, 1>>(problem, shape, method, threads, ns);
+  return run_at_best_width<S, true>(
+      problem.key.threads, problem.key.batch, shape.m <= kPairMaxN,
+      [&](int width) { return svd_cost_ns<S>(shape, width); },
+      [&]<class L>(int threads, double ns) {
+        return svd_at_width<L>(problem, shape, method, threads, ns);
+      });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -279,8 +279,8 @@ SIMT_STEP simt::mask_of<S> implicit_ql(N n, SIMT_PRIVATE simt::real_of<S>* d,
   return simt::mask_not(find_block(n, d, e, tol, from, &low, &high).busy);
 }
 
-// Everything between load and store. a: lower triangle of A, lost. v: Q's storage (may be a's null
-// when no vectors are wanted). work: 3 n entries of S.
+// Everything between load and store. a: lower triangle of A, lost. v: Q's storage, null where
+// no vectors are wanted. work: 2 n entries of S.
 template <class S, class N>
 SIMT_STEP simt::mask_of<S> tridiagonal_ql(N n, SIMT_PRIVATE S* a, int ld, SIMT_PRIVATE S* v,
                                           SIMT_PRIVATE simt::real_of<S>* d,
