@@ -22,8 +22,10 @@ from typing import Any
 # contestant's spinning out of the next one's time.
 SETTLE_S = 0.02
 
-# A sample of a short call repeats it until about this much time is filled.
-SAMPLE_S = 2e-3
+# A sample repeats a call until about this much time is filled, after as many calls untimed: the pause
+# and the other contestants have cooled caches, memory and the scheduler (a kernel may leave a woken
+# thread on its waker's core for some milliseconds).
+SAMPLE_S = 20e-3
 MAX_REPEATS = 1000
 
 # Rounds end early, with fewer than the least number, when they take this many budgets.
@@ -44,12 +46,11 @@ class Timed:
         self.result: Any = None
 
     def sample(self, inputs: list[Any]) -> float:
-        """Seconds per call over `repeats` calls that go through `inputs` in turn."""
+        """Seconds per call over `repeats` warm calls that go through `inputs` in turn."""
         call = self.call
         cycle = [inputs[i % len(inputs)] for i in range(self.repeats)]
-        # A short call is timed warm: the pause and the other contestants have cooled it.
-        for argument in cycle[: self.repeats // 8]:
-            call(argument)
+        for argument in cycle:
+            result = call(argument)
         start = time.perf_counter()
         for argument in cycle:
             result = call(argument)
@@ -58,10 +59,8 @@ class Timed:
         return elapsed / self.repeats
 
     def estimate(self, a: Any) -> float:
-        """Seconds of one call on `a`, the second of two."""
-        inputs = [self.prepare(a)]
-        self.sample(inputs)
-        return self.sample(inputs)
+        """Seconds of one warm call on `a`."""
+        return self.sample([self.prepare(a)])
 
 
 def _warm_up(timed: Timed, inputs: list[Any]) -> None:

@@ -128,10 +128,10 @@ Status for_each_pack(int threads, int64_t batch, int width, double matrix_ns, si
 }
 
 // Runs a batch at the width and on the threads that suit it: run.operator()<L>(threads, ns), where L is
-// a lane_types<S, ...>. cost_ns(width): what one matrix costs on one thread. kPairs: two vectors a T
-// are compiled too, and taken where `pairs_pay` and the batch fills them.
-template <class S, bool kPairs, class Cost, class Run>
-Status run_at_best_width(int threads, int64_t batch, bool pairs_pay, Cost&& cost_ns, Run&& run) {
+// a lane_types<S, ...>. cost_ns(width): what one matrix costs on one thread. kVectors vectors a T,
+// which hide each other's latency, where `interleave` holds and the batch fills them; 1: no such text.
+template <class S, int kVectors, class Cost, class Run>
+Status run_at_best_width(int threads, int64_t batch, bool interleave, Cost&& cost_ns, Run&& run) {
   using F = typename lane_types<S, 1, 1>::F;
   constexpr int kFull = full_width<F>();
   constexpr int kFour = kFull < 4 ? kFull : 4;
@@ -142,13 +142,16 @@ Status run_at_best_width(int threads, int64_t batch, bool pairs_pay, Cost&& cost
   if (width <= 4 && kFull > 4) {
     return run.template operator()<lane_types<S, kFour, 4 / kFour>>(threads, ns);
   }
-  if constexpr (kPairs) {
-    if (pairs_pay && batch >= 2 * kFull * threads) {
-      return run.template operator()<lane_types<S, kFull, 2>>(threads, ns);
+  if constexpr (kVectors > 1) {
+    if (interleave && batch >= int64_t{kVectors} * kFull * threads) {
+      return run.template operator()<lane_types<S, kFull, kVectors>>(threads, ns);
     }
   }
   return run.template operator()<lane_types<S, kFull, 1>>(threads, ns);
 }
+
+// Up to this many columns are sorted in the pack; of more, the ranks are found for the store.
+constexpr int kSortMaxN = 4;
 
 // rank[j * kWidth + w]: how many values of lane w come before value j, ties by index. Ascending or
 // descending.

@@ -15,6 +15,7 @@ namespace lanepack {
 namespace HWY_NAMESPACE {
 
 #include "kernels/steps/prepare_thread.simt.h"
+#include "kernels/steps/sort_thread.simt.h"
 // after prepare
 #include "kernels/steps/householder_thread.simt.h"
 // after householder
@@ -46,13 +47,21 @@ struct EighScratch {
   }
 };
 
-// The part after the iteration: values back to the matrix's scale, zeros positive, ranks.
-template <class L>
-HWY_NOINLINE void finish_eigh(int n, int ld, EighScratch<L>& x,
+// The part after the iteration: order (sorted, or ranks), values back to the matrix's scale, zeros
+// positive.
+template <class L, class N>
+HWY_NOINLINE void finish_eigh(N n, int ld, EighScratch<L>& x,
                               const steps::prepared<typename L::real>& p) {
   using T = typename L::real;
+  using S = typename L::scalar;
   const simt::pow2_scale<T> scale = simt::make_pow2(p.exponent);
-  rank_values(x.d, n, false, x.rank);
+  if (n <= kSortMaxN) {
+    S* const none = nullptr;
+    steps::sort_columns<false>(n, x.d, x.v, ld, n, none, 0, 0);
+    x.rank = nullptr;
+  } else {
+    rank_values(x.d, n, false, x.rank);
+  }
   const T zero = simt::constant<T>(0.0f);
   for (int j = 0; j < n; ++j) x.d[j] = simt::scale_pow2(x.d[j], scale) + zero;
   if (x.v == nullptr) return;
@@ -112,14 +121,16 @@ double eigh_cost_ns(int n, bool vectors, int width) {
   return 2.0 + flops * parts / (width * 3.0);
 }
 
-// Up to this order two vectors a T: their chains hide each other's latency (n = 3: 45 -> 34 ns, 8: 311
-// -> 235, 16: 1180 -> 1040, 32: no gain).
+// Vectors a T that hide each other's latency: four where all of a matrix is in registers (measured
+// against two: n = 3 26 -> 22 ns, 4 60 -> 47), two up to this order (against one: n = 8 311 -> 235 ns,
+// 16 1180 -> 1040, 32 no gain; four at 16: 1090 -> 1310).
 constexpr int kPairMaxN = 16;
 
 template <class S, class N>
 Status eigh_sized(const EighProblem& problem, N n) {
+  constexpr int kVectors = std::is_same_v<N, int> ? 2 : 4;
   const bool vectors = problem.v.data != nullptr;
-  return run_at_best_width<S, true>(
+  return run_at_best_width<S, kVectors>(
       problem.key.threads, problem.key.batch, n <= kPairMaxN,
       [&](int width) { return eigh_cost_ns<S>(n, vectors, width); },
       [&]<class L>(int threads, double ns) { return eigh_at_width<L>(problem, n, threads, ns); });

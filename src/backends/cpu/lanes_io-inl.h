@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "core/types.h"
@@ -200,10 +201,10 @@ template <class F, int P, int kWidth, int kStride>
 HWY_NOINLINE void store_pack(const RealView<F>& a, int64_t first, int count, int rows, int cols,
                              const F* pack, int ld, const int32_t* rank) {
   F* base = a.data + first * a.batch;
-  F* lane[kWidth];
+  F* lane[kWidth] = {};
+  for (int w = 0; w < count; ++w) lane[w] = base + w * a.batch;
   const bool column_runs = a.row == P;
   if (!rank && column_runs && a.col == static_cast<ptrdiff_t>(rows) * P && ld == rows) {
-    for (int w = 0; w < count; ++w) lane[w] = base + w * a.batch;
     store_run<F, kWidth, kStride>(lane, count, rows * cols * P, pack, RunStep<P>{1});
     return;
   }
@@ -225,6 +226,20 @@ HWY_NOINLINE void store_pack(const RealView<F>& a, int64_t first, int count, int
     }
     return;
   }
+  if (!rank && !column_runs && a.col == P) {
+    if ((rows == 1 || a.row == static_cast<ptrdiff_t>(cols) * P) &&
+        int64_t{rows} * cols <= kRunTableSize / P) {
+      store_run<F, kWidth, kStride>(lane, count, rows * cols * P, pack,
+                                    row_major_table<P>(rows, cols, ld));
+      return;
+    }
+    for (int i = 0; i < rows; ++i) {
+      const F* row = pack + static_cast<ptrdiff_t>(i) * P * kStride;
+      store_run<F, kWidth, kStride>(lane, count, cols * P, row, RunStep<P>{ld});
+      for (int w = 0; w < count; ++w) lane[w] += a.row;
+    }
+    return;
+  }
   for (int j = 0; j < cols; ++j) {
     const F* column = pack + static_cast<ptrdiff_t>(j) * ld * P * kStride;
     for (int w = 0; w < count; ++w) {
@@ -239,6 +254,72 @@ HWY_NOINLINE void store_pack(const RealView<F>& a, int64_t first, int count, int
       for (int w = 0; w < count; ++w) {
         for (int p = 0; p < P; ++p) lane[w][i * a.row + p] = from[p * kStride + w];
       }
+    }
+  }
+}
+
+// An element of P reals as one whole, to be moved.
+template <class F, int P>
+using Bits = std::conditional_t<sizeof(F) * P == 4, uint32_t, uint64_t>;
+
+// rows x cols, column after column without gaps, to rows that are `to_row` reals apart.
+template <class F, int P>
+HWY_INLINE void transpose_matrix(const F* from, int rows, int cols, F* to, ptrdiff_t to_row) {
+  using E = Bits<F, P>;
+  constexpr int B = simt::tile_order<E>();
+  if constexpr (B > 1 && sizeof(F) * P <= 8) {
+    if (rows >= B && cols >= B) {
+      const hn::CappedTag<E, B> d;
+      const E* const source = reinterpret_cast<const E*>(from);
+      for (int r = 0; r < cols; r += B) {
+        if (r > cols - B) r = cols - B;  // the last tile overlaps the one before
+        for (int i = 0; i < rows; i += B) {
+          if (i > rows - B) i = rows - B;
+          hn::Vec<hn::CappedTag<E, B>> t[B];
+          for (int x = 0; x < B; ++x) {
+            t[x] = hn::LoadU(d, source + static_cast<ptrdiff_t>(r + x) * rows + i);
+          }
+          simt::transpose_tiles(d, t);
+          for (int x = 0; x < B; ++x) {
+            hn::StoreU(t[x], d, reinterpret_cast<E*>(to + (i + x) * to_row) + r);
+          }
+        }
+      }
+      return;
+    }
+  }
+  for (int i = 0; i < rows; ++i) {
+    for (int r = 0; r < cols; ++r) {
+      for (int p = 0; p < P; ++p) {
+        to[i * to_row + r * P + p] = from[(static_cast<ptrdiff_t>(r) * rows + i) * P + p];
+      }
+    }
+  }
+}
+
+// store_pack where ranks are given and the columns of a row are adjacent in memory: every lane's
+// columns go to `spare` in their order first, so that memory is written row by row (measured: svd of
+// 32 x 32, 15.5 -> 12 us). spare: B rows cols P reals, B = tile_order().
+template <class F, int P, int kWidth, int kStride>
+HWY_NOINLINE void store_pack_by_rows(const RealView<F>& a, int64_t first, int count, int rows,
+                                     int cols, const F* pack, int ld, const int32_t* rank,
+                                     F* spare) {
+  constexpr int B = simt::tile_order<F>();
+  constexpr int kGroup = kWidth % B == 0 ? B : 1;
+  const ptrdiff_t column = static_cast<ptrdiff_t>(rows) * P;
+  for (int w = 0; w < count; w += kGroup) {
+    const int lanes = count - w < kGroup ? count - w : kGroup;
+    F* lane[kWidth] = {};
+    for (int j = 0; j < cols; ++j) {
+      for (int x = 0; x < lanes; ++x) {
+        lane[x] = spare + (static_cast<ptrdiff_t>(x) * cols + rank[j * kWidth + w + x]) * column;
+      }
+      const F* from = pack + static_cast<ptrdiff_t>(j) * ld * P * kStride + w;
+      store_run<F, kWidth, kStride>(lane, lanes, rows * P, from, RunStep<P>{1});
+    }
+    for (int x = 0; x < lanes; ++x) {
+      transpose_matrix<F, P>(spare + x * cols * column, rows, cols,
+                             a.data + (first + w + x) * a.batch, a.row);
     }
   }
 }

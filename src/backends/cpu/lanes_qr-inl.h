@@ -134,7 +134,7 @@ double qr_cost_ns(const QrShape& s, int width) {
 template <class S, int kN>
 Status qr_sized(const QrProblem& problem) {
   const QrShape s = qr_shape(problem);
-  return run_at_best_width<S, false>(
+  return run_at_best_width<S, 1>(
       problem.key.threads, problem.key.batch, false,
       [&](int width) { return qr_cost_ns<S>(s, width); },
       [&]<class L>(int threads, double ns) { return qr_at_width<L, kN>(problem, s, threads, ns); });

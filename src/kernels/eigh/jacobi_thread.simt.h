@@ -18,13 +18,15 @@ SIMT_FN void jacobi_rotation(SIMT_PRIVATE S (&a)[n][n], SIMT_PRIVATE S (&z)[n][n
   const T d = aqq - app;
   const T h = simt::fma(simt::constant<T>(4.0f), size, d * d);
   active = simt::mask_and(active, h >= simt::tiny<T>());
-  const T safe = simt::select(active, h, one);
-  const T root = safe * simt::rsqrt(safe);
-  // t / |o|, where t is the tangent of the angle
-  const T u = simt::copysign(simt::constant<T>(2.0f), d) / (simt::abs(d) + root);
-  const T c = simt::select(active, simt::rsqrt(simt::fma(u * u, size, one)), one);
-  const S s = simt::scale(simt::select(active, c * u, zero), simt::conj(o));
-  const T shift = simt::select(active, u * size, zero);
+  // cos(2 t) = |d| r, so that c^2 and s follow from two reciprocal roots, without a division
+  const T r = simt::rsqrt(simt::select(active, h, one));
+  const T half = simt::constant<T>(0.5f);
+  const T c2 = simt::fma(half * simt::abs(d), r, half);
+  const T k = simt::rsqrt(c2);
+  const T u = simt::select(active, simt::copysign(r * k, d), zero);  // s / conj(o)
+  const T c = simt::select(active, c2 * k, one);
+  const S s = simt::scale(u, simt::conj(o));
+  const T shift = u * size * k;  // |o| times the tangent
   a[p][p] = simt::from_real<S>(app - shift);
   a[q][q] = simt::from_real<S>(aqq + shift);
   a[q][p] = simt::select(active, simt::zero<S>(), o);

@@ -55,13 +55,15 @@ SIMT_FN plane_rotation<S> orthogonalising_rotation(simt::real_of<S> alpha, simt:
   r.active = simt::mask_and(measurable, square > limit);
   const T d = (b - a) * inverse;
   const T h = simt::select(r.active, simt::fma(simt::constant<T>(4.0f), square, d * d), one);
-  // t / |cosine|, where t is the tangent of the angle
-  const T w = simt::copysign(simt::constant<T>(2.0f), d) / (simt::abs(d) + h * simt::rsqrt(h));
-  const T c = simt::rsqrt(simt::fma(w * w, square, one));
-  r.s = simt::select(r.active, simt::scale(c * w, cosine), simt::zero<S>());
-  r.t = simt::scale(one / (one + c), r.s);
+  // cos(2 t) = |d| y, so that c^2 and s follow from two reciprocal roots
+  const T y = simt::rsqrt(h), half = simt::constant<T>(0.5f);
+  const T c2 = simt::fma(half * simt::abs(d), y, half);
+  const T k = simt::rsqrt(c2);
+  const T w = simt::copysign(y * k, d);  // s / cosine
+  r.s = simt::select(r.active, simt::scale(w, cosine), simt::zero<S>());
+  r.t = simt::scale(one / simt::fma(c2, k, one), r.s);
   const T both = simt::real(simt::fma_conj(cosine, gamma, simt::zero<S>()));
-  r.shift = simt::select(r.active, w * both, zero);
+  r.shift = simt::select(r.active, w * k * both, zero);
   return r;
 }
 
