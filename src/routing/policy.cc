@@ -47,7 +47,7 @@ constexpr Definition kDefinitions[] = {
     {Family::kSvd, Threshold::kLanesMaxN, "lanes_max_n", {128, 128, 96, 96}, 0, kMaxOrder},
     {Family::kSvd, Threshold::kLoneLanesMaxN, "lone_lanes_max_n", {48, 40, 32, 24}, 0, kMaxOrder},
     {Family::kSvd, Threshold::kTallMinRatio, "tall_min_ratio", {16, 16, 16, 16}, 2, kMaxOrder},
-    {Family::kSvd, Threshold::kTallMaxN, "tall_max_n", {128, 128, 128, 128}, 0, kMaxOrder},
+    {Family::kSvd, Threshold::kTallMaxN, "tall_max_n", {128, 128, 96, 128}, 0, kMaxOrder},
     {Family::kSvd,
      Threshold::kLapackParallelMinN,
      "lapack_parallel_min_n",

@@ -21,6 +21,7 @@ enum class When {
                   // lanes_max_n
   kLanesSize,     // max(m, n) <= lanes_max_n
   kTall,          // the longer side >= tall_min_ratio times the shorter, that <= tall_max_n
+  kTallSvd,       // kTall; twice the ratio where LAPACK's svd of one R a thread is faster
   kOneLarge,      // LAPACK found, `fastest`, batch < threads, max(m, n) >= lapack_parallel_min_n
   kLapack,        // LAPACK found
   kAlways,
@@ -49,7 +50,7 @@ constexpr Rule kRules[] = {
     {Family::kSvd, When::kJacobiDriver, "svd.jacobi.lanes"},
     {Family::kSvd, When::kLone, "svd.lapack.serial"},
     {Family::kSvd, When::kLanesSize, "svd.bidiagonal_qr.lanes"},
-    {Family::kSvd, When::kTall, "svd.tall.lanes"},
+    {Family::kSvd, When::kTallSvd, "svd.tall.lanes"},
     {Family::kSvd, When::kOneLarge, "svd.lapack.parallel"},
     {Family::kSvd, When::kLapack, "svd.lapack.serial"},
     {Family::kSvd, When::kAlways, "svd.bidiagonal_qr.lanes"},
@@ -91,10 +92,31 @@ Operation table_operation(Operation operation) {
   return operation;
 }
 
+// The longer side is at least `times` tall_min_ratio times the shorter.
+bool is_tall(Family family, const ProblemKey& key, int64_t times) {
+  const int64_t longer = std::max(key.m, key.n);
+  const int64_t shorter = std::min(key.m, key.n);
+  // The rounded-down quotient reaches a whole number exactly when the true one does.
+  return shorter > 0 &&
+         longer / shorter >= times * threshold(family, Threshold::kTallMinRatio, key.dtype) &&
+         shorter <= threshold(family, Threshold::kTallMaxN, key.dtype);
+}
+
+// The R of a matrix that a thread has to itself fills one lane: above lone_lanes_max_n its svd
+// takes longer than LAPACK's, which QR makes up for from about twice the ratio on (measured, one
+// thread, LAPACK / lanes: 0.74 to 0.94 at 2048 x 128, 0.97 to 1.15 at 4096 x 128, 1.16 to 1.48 at
+// 8192 x 128). Its values alone do not: 1.2 to 1.5 at 2048 x 128.
+bool is_tall_for_svd(const ProblemKey& key) {
+  const bool alone =
+      key.operation == Operation::kSvd && key.routing == Routing::kFastest &&
+      key.batch <= key.threads && lapack_available(key.dtype) &&
+      std::min(key.m, key.n) > threshold(Family::kSvd, Threshold::kLoneLanesMaxN, key.dtype);
+  return is_tall(Family::kSvd, key, alone ? 2 : 1);
+}
+
 bool holds(When when, Family family, const ProblemKey& key) {
   if (key.jacobi && when != When::kJacobiDriver) return false;
   const int64_t longer = std::max(key.m, key.n);
-  const int64_t shorter = std::min(key.m, key.n);
   const auto value = [&](Threshold name) { return threshold(family, name, key.dtype); };
   switch (when) {
     case When::kJacobiDriver:
@@ -106,9 +128,9 @@ bool holds(When when, Family family, const ProblemKey& key) {
     case When::kLanesSize:
       return longer <= value(Threshold::kLanesMaxN);
     case When::kTall:
-      // The rounded-down quotient reaches a whole number exactly when the true one does.
-      return shorter > 0 && longer / shorter >= value(Threshold::kTallMinRatio) &&
-             shorter <= value(Threshold::kTallMaxN);
+      return is_tall(family, key, 1);
+    case When::kTallSvd:
+      return is_tall_for_svd(key);
     case When::kOneLarge:
       return key.routing == Routing::kFastest && key.batch < key.threads &&
              longer >= value(Threshold::kLapackParallelMinN) && lapack_available(key.dtype);

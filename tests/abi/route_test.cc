@@ -98,6 +98,49 @@ TEST_F(Route, ServesEveryProblem) {
   }
 }
 
+// By the ratio and the shorter side, either way round; full matrices are not served.
+TEST_F(Route, TallAndWideSvdGoesThroughR) {
+  const bool has_lapack = lanepack_lapack_name()[0] != '\0';
+  const std::string otherwise = has_lapack ? "svd.lapack.serial" : "svd.bidiagonal_qr.lanes";
+  for (const int32_t operation : {LANEPACK_OPERATION_SVD, LANEPACK_OPERATION_SVDVALS}) {
+    EXPECT_EQ(route(make_problem(operation, 4096, 64, 4)), "svd.tall.lanes");
+    EXPECT_EQ(route(make_problem(operation, 64, 4096, 4)), "svd.tall.lanes");
+    EXPECT_EQ(route(make_problem(operation, 65536, 32, 1)), "svd.tall.lanes");
+    EXPECT_EQ(route(make_problem(operation, 1023, 64, 4)), otherwise);
+    EXPECT_EQ(route(make_problem(operation, 96, 4, 4)), "svd.bidiagonal_qr.lanes");
+  }
+  lanepack_problem problem = make_problem(LANEPACK_OPERATION_SVD, 4096, 64, 4);
+  problem.full = 1;
+  EXPECT_EQ(route(problem), otherwise);
+  problem.full = 0;
+  problem.flags = LANEPACK_FLAG_JACOBI;
+  EXPECT_EQ(route(problem), "svd.jacobi.lanes");
+  problem.flags = 0;
+  lanepack_policy_set("svd", kCpu, "tall_max_n", 63);
+  EXPECT_EQ(route(problem), otherwise);
+}
+
+// One R a thread is LAPACK's below twice the ratio, under `fastest`.
+TEST_F(Route, ATallSvdThatComesAloneWantsTwiceTheRatio) {
+  if (lanepack_lapack_name()[0] == '\0') GTEST_SKIP() << "no LAPACK";
+  lanepack_problem problem = make_problem(LANEPACK_OPERATION_SVD, 2048, 128, 2);
+  EXPECT_EQ(route(problem), "svd.lapack.serial");
+  problem.batch = 3;
+  EXPECT_EQ(route(problem), "svd.tall.lanes");
+  problem.batch = 2;
+  problem.m = 4096;
+  EXPECT_EQ(route(problem), "svd.tall.lanes");
+  problem.m = 2048;
+  problem.n = 32;
+  EXPECT_EQ(route(problem), "svd.tall.lanes");
+  problem.n = 128;
+  problem.operation = LANEPACK_OPERATION_SVDVALS;
+  EXPECT_EQ(route(problem), "svd.tall.lanes");
+  problem.operation = LANEPACK_OPERATION_SVD;
+  problem.routing = LANEPACK_ROUTING_INVARIANT;
+  EXPECT_EQ(route(problem), "svd.tall.lanes");
+}
+
 TEST_F(Route, JacobiDriverIsServedByJacobiAlone) {
   for (int64_t n : {2, 30, 700}) {
     lanepack_problem problem = make_problem(LANEPACK_OPERATION_SVD, n + 3, n, 5);

@@ -6,7 +6,7 @@ import threading
 import lanepack
 import pytest
 import torch
-from properties import DTYPES, hermitian
+from properties import DTYPES, hermitian, randn
 
 FAMILIES = ["qr", "eigh", "svd"]
 
@@ -62,6 +62,40 @@ def test_bits_under_invariant(n, dtype):
             for other in others:
                 for mine, theirs in zip(whole, other, strict=True):
                     assert torch.equal(mine, theirs)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("m", "n"), [(600, 9), (9, 600), (2100, 130), (2048, 128)])
+def test_bits_of_tall_matrices_under_invariant(m, n, dtype):
+    A = randn(3, m, n, seed=72, dtype=dtype)
+    before = torch.get_num_threads()
+    with lanepack.invariant():
+        for function in (lanepack.qr, lanepack.svd):
+            whole = function(A)
+            try:
+                torch.set_num_threads(1)
+                others = [function(A), function(A.mT.contiguous().mT)]
+                others.append([torch.stack(each) for each in zip(*map(function, A), strict=True)])
+            finally:
+                torch.set_num_threads(before)
+            for other in others:
+                for mine, theirs in zip(whole, other, strict=True):
+                    assert torch.equal(mine, theirs)
+
+
+def test_tall_and_wide_svd_goes_through_r():
+    for m, n in ((4096, 64), (64, 4096), (2048, 128)):
+        for backend in (lanepack.svd_backend, lanepack.svdvals_backend):
+            assert backend(m, n, 1000, device="cpu") == "svd.tall.lanes"
+    full = lanepack.svd_backend(4096, 64, 1000, full_matrices=True, device="cpu")
+    assert full != "svd.tall.lanes"
+    # one matrix, whose R fills one lane
+    assert lanepack.svd_backend(1024, 32, 1, device="cpu") == "svd.tall.lanes"
+    assert lanepack.svd_backend(4096, 128, 1, device="cpu") == "svd.tall.lanes"
+    assert lanepack.svd_backend(2048, 128, 1, device="cpu").startswith("svd.lapack")
+    assert lanepack.svdvals_backend(2048, 128, 1, device="cpu") == "svd.tall.lanes"
+    lanepack.set_svd_policy(tall_max_n=63, device="cpu")
+    assert lanepack.svd_backend(4096, 64, 1000, device="cpu").startswith("svd.lapack")
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -2,6 +2,7 @@
 // The rows of the CPU lanes in the table of algorithms.
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "backends/backend.h"
 #include "backends/cpu/lanes.h"
@@ -47,6 +48,11 @@ Status run_jacobi(const SvdProblem& problem) {
                                     lanes_svd_jacobi_c64, lanes_svd_jacobi_c128};
   return kRun[static_cast<int>(problem.key.dtype)](problem);
 }
+Status run_tall_svd(const SvdProblem& problem) {
+  static constexpr RunSvd kRun[] = {lanes_svd_tall_f32, lanes_svd_tall_f64, lanes_svd_tall_c64,
+                                    lanes_svd_tall_c128};
+  return kRun[static_cast<int>(problem.key.dtype)](problem);
+}
 bool fits_svd(const ProblemKey& key) {
   const int64_t rows = std::max(key.m, key.n);
   const int64_t columns = key.full ? rows : std::min(key.m, key.n);
@@ -54,6 +60,13 @@ bool fits_svd(const ProblemKey& key) {
 }
 // Its small singular values are right to the norm only, so the driver jacobi is not its to serve.
 bool fits_bidiagonal_qr(const ProblemKey& key) { return !key.jacobi && fits_svd(key); }
+// As in QR, of the matrix or its transpose; full matrices are a square U of the longer side, which
+// no part of this algorithm makes.
+bool fits_tall_svd(const ProblemKey& key) {
+  ProblemKey tall = key;
+  if (key.m < key.n) std::swap(tall.m, tall.n);
+  return !key.jacobi && fits_tall(tall);
+}
 
 constexpr Algorithm kAlgorithms[] = {
     {"qr.householder.lanes", Operation::kQr, fits_householder_qr, run_qr, nullptr, nullptr},
@@ -62,6 +75,7 @@ constexpr Algorithm kAlgorithms[] = {
     {"svd.bidiagonal_qr.lanes", Operation::kSvd, fits_bidiagonal_qr, nullptr, nullptr,
      run_bidiagonal_qr},
     {"svd.jacobi.lanes", Operation::kSvd, fits_svd, nullptr, nullptr, run_jacobi},
+    {"svd.tall.lanes", Operation::kSvd, fits_tall_svd, nullptr, nullptr, run_tall_svd},
 };
 
 }  // namespace

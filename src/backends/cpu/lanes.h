@@ -29,6 +29,10 @@ Status lanes_svd_jacobi_f32(const SvdProblem& problem);
 Status lanes_svd_jacobi_f64(const SvdProblem& problem);
 Status lanes_svd_jacobi_c64(const SvdProblem& problem);
 Status lanes_svd_jacobi_c128(const SvdProblem& problem);
+Status lanes_svd_tall_f32(const SvdProblem& problem);
+Status lanes_svd_tall_f64(const SvdProblem& problem);
+Status lanes_svd_tall_c64(const SvdProblem& problem);
+Status lanes_svd_tall_c128(const SvdProblem& problem);
 
 }  // namespace lanepack
 

@@ -217,22 +217,28 @@ SIMT_FN void multiply_tile(SIMT_PRIVATE const S* x, SIMT_PRIVATE S* y, int ld, i
     for (int g = 0; g < kRows; ++g) y[q * ld + g] = z[g][q];
   }
 }
+// kRows groups of rows through all columns of c: what they hold of x stays in the first level of
+// the cache while c passes.
 template <int kRows, int kColumns, class S>
-SIMT_STEP void multiply(SIMT_PRIVATE const S* x, SIMT_PRIVATE S* y, int ld, int groups, int n,
-                        SIMT_SHARED const typename simt::traits<S>::scalar* c, int c_ld) {
+SIMT_STEP void multiply_groups(SIMT_PRIVATE const S* x, SIMT_PRIVATE S* y, int ld, int n,
+                               SIMT_SHARED const typename simt::traits<S>::scalar* c, int c_ld) {
   constexpr int kParts = simt::traits<S>::kComplex ? 2 : 1;
-  for (int j = 0; j < n; j += kColumns) {
-    if (j > n - kColumns) j = n - kColumns < 0 ? j : n - kColumns;
-    int g = 0;
-    for (; j + kColumns <= n && g + kRows <= groups; g += kRows) {
-      multiply_tile<kRows, kColumns>(x + g, y + j * ld + g, ld, n, c + j * c_ld * kParts, c_ld);
-    }
-    for (; g < groups; ++g) {
-      for (int q = j; q < n && q < j + kColumns; ++q) {
-        multiply_tile<1, 1>(x + g, y + q * ld + g, ld, n, c + q * c_ld * kParts, c_ld);
-      }
-    }
+  int j = 0;
+  for (; j + kColumns <= n; j += kColumns) {
+    multiply_tile<kRows, kColumns>(x, y + j * ld, ld, n, c + j * c_ld * kParts, c_ld);
   }
+  for (; j < n; ++j) {
+    multiply_tile<kRows, 1>(x, y + j * ld, ld, n, c + j * c_ld * kParts, c_ld);
+  }
+}
+template <int kRows, int kColumns, class S>
+SIMT_FN void multiply(SIMT_PRIVATE const S* x, SIMT_PRIVATE S* y, int ld, int groups, int n,
+                      SIMT_SHARED const typename simt::traits<S>::scalar* c, int c_ld) {
+  int g = 0;
+  for (; g + kRows <= groups; g += kRows) {
+    multiply_groups<kRows, kColumns>(x + g, y + g, ld, n, c, c_ld);
+  }
+  for (; g < groups; ++g) multiply_groups<1, kColumns>(x + g, y + g, ld, n, c, c_ld);
 }
 
 }  // namespace qr
