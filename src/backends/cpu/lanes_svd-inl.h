@@ -16,6 +16,7 @@ namespace lanepack {
 namespace HWY_NAMESPACE {
 
 #include "kernels/steps/prepare_thread.simt.h"
+#include "kernels/steps/rotation_thread.simt.h"
 #include "kernels/steps/sort_thread.simt.h"
 // after prepare
 #include "kernels/steps/householder_thread.simt.h"

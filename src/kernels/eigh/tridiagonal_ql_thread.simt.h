@@ -248,8 +248,9 @@ SIMT_STEP void ql_sweep(N n, SIMT_PRIVATE simt::real_of<S>* d, SIMT_PRIVATE simt
     if (want_vectors) {
       // A lane that is done is turned by the identity: its entries are finite and keep their values
       // (the store makes every zero positive).
-      rotate_columns(v + i * ld, v + (i + 1) * ld, simt::select(active, c, one),
-                     simt::select(active, s, zero), n);
+      const steps::rotation<T> turn = steps::normalised(c, s);
+      rotate_columns(v + i * ld, v + (i + 1) * ld, simt::select(active, turn.c, one),
+                     simt::select(active, turn.s, zero), n);
     }
   }
 }

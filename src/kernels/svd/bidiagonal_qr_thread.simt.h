@@ -262,10 +262,11 @@ SIMT_STEP void qr_sweep(SIMT_PRIVATE T* d, SIMT_PRIVATE T* e, const block<T>& b,
     g = s * e_next;
     e_here = c * e_next;
     if (kVectors) {
-      rotations.c_right[i] = simt::select(active, cy, one);
-      rotations.s_right[i] = simt::select(active, sy, zero);
-      rotations.c_left[i] = simt::select(active, c, one);
-      rotations.s_left[i] = simt::select(active, s, zero);
+      const steps::rotation<T> right = steps::normalised(cy, sy), left = steps::normalised(c, s);
+      rotations.c_right[i] = simt::select(active, right.c, one);
+      rotations.s_right[i] = simt::select(active, right.s, zero);
+      rotations.c_left[i] = simt::select(active, left.c, one);
+      rotations.s_left[i] = simt::select(active, left.s, zero);
     }
   }
 }
