@@ -89,8 +89,8 @@ def test_gradients_are_torchs(dtype):
 
 
 def test_one_matrix_agrees_with_a_batch_and_with_the_recorded_backward():
-    """A matrix alone is not scaled by its largest value, and qr keeps a factor for it; a backward
-    that is itself recorded does neither."""
+    """A matrix alone takes a shorter way in three places: past the op, without scaling by the
+    largest value, and with a kept factor; and a backward that is itself recorded takes none."""
     for dtype, scale in itertools.product(
         (torch.float32, torch.float64, torch.complex64, torch.complex128), (1.0, 2.0**-20, 2.0**20)
     ):
@@ -115,6 +115,22 @@ def gauge_free_gradient(function, A, **options):
     loss = sum((each.abs() ** 3 * torch.arange(1, each.shape[-1] + 1)).sum() for each in results)
     assert results[0].grad_fn is not None
     return torch.autograd.grad(loss, A, **options)[0].detach()
+
+
+def test_a_matrix_alone_keeps_its_checks():
+    A = randn(3, 3, seed=61).requires_grad_()
+    for call in (lambda: lanepack.eigh(A, "X"), lambda: lanepack.qr(A, "full"),
+                 lambda: lanepack.eigh(A[:2]), lambda: lanepack.svd(A[0])):  # fmt: skip
+        with pytest.raises(lanepack.ArgumentError):
+            call()
+    bad = A.detach().clone()
+    bad[1, 1] = float("nan")
+    bad.requires_grad_()
+    with pytest.raises(torch.linalg.LinAlgError):
+        lanepack.eigh(bad, check_errors=True)
+    assert lanepack.svd_ex(bad).info > 0
+    with torch.no_grad():
+        assert not lanepack.qr(A).Q.requires_grad
 
 
 def test_half_and_integers():

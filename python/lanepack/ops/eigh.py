@@ -112,11 +112,20 @@ def _eigvalsh_autograd(keyset, A, UPLO="L", check_errors=False):
     return L, info
 
 
+_DERIVATIVE = _register.derivative(_EIGH, _kernels.eigh, 2, _eigh_backward, _eigh_jvp)
+eigh_recorded = _DERIVATIVE.recorded
+
+
+def eigvalsh_recorded(A, described, UPLO, want_info):
+    results = eigh_recorded(A, described, UPLO, want_info)
+    return None if results is None else (results[0], *results[2:])
+
+
 _register.implement(
     _EIGH,
     cpu=_eigh_cpu,
     fake=_eigh_fake,
-    autograd=_register.derivative(_EIGH, 2, _eigh_backward, _eigh_jvp),
+    autograd=_DERIVATIVE.kernel,
     vmap=batching_rule(_EIGH),
 )
 _register.implement(

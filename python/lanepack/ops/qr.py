@@ -134,10 +134,13 @@ def _jvp(args, outputs, dA):
     return Q @ W, X - W @ R
 
 
+_DERIVATIVE = _register.derivative(_OP, _kernels.qr, 2, _backward, _jvp)
+qr_recorded = _DERIVATIVE.recorded
+
 _register.implement(
     _OP,
     cpu=_cpu,
     fake=_fake,
-    autograd=_register.derivative(_OP, 2, _backward, _jvp),
+    autograd=_DERIVATIVE.kernel,
     vmap=batching_rule(_OP),
 )

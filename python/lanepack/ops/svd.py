@@ -187,11 +187,20 @@ def _svdvals_autograd(keyset, A, driver=None, check_errors=False):
     return S, info
 
 
+_DERIVATIVE = _register.derivative(_SVD, _kernels.svd, 3, _svd_backward, _svd_jvp)
+svd_recorded = _DERIVATIVE.recorded
+
+
+def svdvals_recorded(A, described, driver, want_info):
+    results = svd_recorded(A, described, False, driver, want_info)
+    return None if results is None else (results[1], *results[3:])
+
+
 _register.implement(
     _SVD,
     cpu=_svd_cpu,
     fake=_svd_fake,
-    autograd=_register.derivative(_SVD, 3, _svd_backward, _svd_jvp),
+    autograd=_DERIVATIVE.kernel,
     vmap=batching_rule(_SVD),
 )
 _register.implement(
