@@ -196,7 +196,8 @@ def eigh(A, UPLO="L", *, check_errors=False, out=None):
     Householder tridiagonalisation and implicit QL (Golub and Van Loan, 8.3; LAPACK syevd, heevd
     above the sizes that the lanes serve). `lanepack.eigh_backend` names what a call takes.
     Derivatives: differences up to n eps max(abs(L)) count as zero, so that a loss that does not
-    depend on the basis keeps a finite gradient at repeated eigenvalues.
+    depend on the basis keeps a finite gradient at repeated eigenvalues. A complex loss that depends
+    on the phase is refused only under `lanepack.debug.gauge_check`.
     """
     if out is None and not check_errors and type(UPLO) is str:
         # The shortest way: for one small matrix every step counts.
@@ -248,7 +249,8 @@ def svd(A, full_matrices=False, *, driver=None, check_errors=False, out=None):
     value of B D, D diagonal, to high relative accuracy if B is well conditioned. torch's "gesvd",
     "gesvdj" and "gesvda" are taken as hints.
     Derivatives: differences of squares up to n eps S_max^2 count as zero, so that a loss that does
-    not depend on the basis keeps a finite gradient at repeated values.
+    not depend on the basis keeps a finite gradient at repeated values. A complex loss that depends
+    on the phase is refused only under `lanepack.debug.gauge_check`.
     """
     if out is None and not check_errors and driver is None:
         # The shortest way: for one small matrix every step counts.

@@ -13,6 +13,7 @@ import torch
 from .. import _arguments, _kernels
 from .._outputs import raise_bad_matrix
 from . import _register
+from ._gauge import check_eigenvectors
 from ._shared import (
     batching_rule,
     check_op_input,
@@ -75,6 +76,8 @@ def _eigh_backward(_args, outputs, gradients):
         return (V * gL.unsqueeze(-2)) @ V.mH
     inverse, scale = _inverse_differences(L)
     X = V.mH @ gV
+    if V.is_complex():
+        check_eigenvectors(X)
     X = (X - X.mH) * inverse
     if scale is not None:
         X = X / scale

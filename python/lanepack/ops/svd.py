@@ -14,6 +14,7 @@ import torch
 from .. import _arguments, _kernels
 from .._outputs import raise_bad_matrix
 from . import _register
+from ._gauge import check_singular_vectors
 from ._shared import (
     batching_rule,
     check_op_input,
@@ -91,7 +92,7 @@ def _svd_backward(_args, outputs, gradients):
     if gU is None and gVh is None:
         return (U1 * gS.unsqueeze(-2)) @ V1.mH
     coupling, scale = _coupling(S, max(m, n))
-    X = None
+    X = W = Z = None
     if gU is not None:
         W = U1.mH @ _first(gU, k)
         X = (W - W.mH) * coupling
@@ -103,10 +104,11 @@ def _svd_backward(_args, outputs, gradients):
         X = X / scale
     diagonal = gS
     if U.is_complex():
+        check_singular_vectors(W, Z)
         turn = 0
-        if gU is not None:
+        if W is not None:
             turn = turn + W.diagonal(0, -2, -1).imag
-        if gVh is not None:
+        if Z is not None:
             turn = turn - Z.diagonal(0, -2, -1).imag
         turn = 0.5 * turn * _inverse(S)
         diagonal = _imaginary(turn) if gS is None else torch.complex(gS, turn)
