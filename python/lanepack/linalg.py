@@ -84,6 +84,30 @@ def _directly(A, native, recorded, *args):
     return None
 
 
+if torch.__version__ < (2, 6):
+    # Its Dynamo misreads how torch's result types are made, so that compiled programs get a named
+    # tuple with the same fields.
+    _IN_DYNAMO = {
+        _QRResult: NamedTuple("linalg_qr", [("Q", torch.Tensor), ("R", torch.Tensor)]),
+        _EighResult: NamedTuple(
+            "linalg_eigh", [("eigenvalues", torch.Tensor), ("eigenvectors", torch.Tensor)]
+        ),
+        _SVDResult: NamedTuple(
+            "linalg_svd", [("U", torch.Tensor), ("S", torch.Tensor), ("Vh", torch.Tensor)]
+        ),
+    }
+
+    def _named(kind, results):
+        if torch.compiler.is_dynamo_compiling():
+            return _IN_DYNAMO[kind](*results)
+        return kind(results)
+
+else:
+
+    def _named(kind, results):
+        return kind(results)
+
+
 # Each of the next five gives results and, if `want_info` or by way of the op, info.
 
 
@@ -182,7 +206,7 @@ def qr(A, mode="reduced", *, check_errors=False, out=None):
         outs = _into(out, ("Q", "R"), (), A, "qr", lambda A: _qr(A, mode, check_errors, "qr"))
         return torch.return_types.linalg_qr_out(outs)
     results = _qr(A, mode, check_errors, "qr", check_errors)
-    return _QRResult(results[:2])
+    return _named(_QRResult, results[:2])
 
 
 def eigh(A, UPLO="L", *, check_errors=False, out=None):
@@ -213,7 +237,7 @@ def eigh(A, UPLO="L", *, check_errors=False, out=None):
         )  # fmt: skip
         return torch.return_types.linalg_eigh_out(outs)
     results = _eigh(A, UPLO, check_errors, "eigh", check_errors)
-    return _EighResult(results[:2])
+    return _named(_EighResult, results[:2])
 
 
 def eigvalsh(A, UPLO="L", *, check_errors=False, out=None):
@@ -266,7 +290,7 @@ def svd(A, full_matrices=False, *, driver=None, check_errors=False, out=None):
         )  # fmt: skip
         return torch.return_types.linalg_svd_out(outs)
     results = _svd(A, full_matrices, driver, check_errors, "svd", check_errors)
-    return _SVDResult(results[:3])
+    return _named(_SVDResult, results[:3])
 
 
 def svdvals(A, *, driver=None, check_errors=False, out=None):
