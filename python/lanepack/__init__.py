@@ -10,7 +10,7 @@ its siblings. A bad matrix gives NaN for itself and leaves the rest of its batch
 
 from __future__ import annotations
 
-from . import ops
+from . import debug, ops
 from ._canonical import canonical
 from ._errors import ArgumentError
 from ._native import version as _version
@@ -57,6 +57,7 @@ __all__ = [
     "ArgumentError",
     "backend",
     "canonical",
+    "debug",
     "device_name",
     "eigh",
     "eigh_backend",

@@ -23,11 +23,12 @@ _HALF_DTYPES = (torch.float16, torch.bfloat16)
 _SERVED = "float32, float64, complex64 or complex128, or one that converts to them"
 
 
-def plain(A):
+def plain(A, recorded=False):
     """(address, shape, strides, dtype) if A may go past torch's dispatcher; None otherwise.
 
     It may when nothing would see the call: no compiler, tracer, mode, functorch transform,
     derivative or profiler; A's memory holds its values (no conjugate or negative bit) on the CPU.
+    recorded: the same for an A whose gradient is wanted, and None if it is not.
     """
     # This stands first, since Dynamo must not follow the rest; other tracers are dispatch modes.
     if _is_compiling():
@@ -36,7 +37,7 @@ def plain(A):
     if (
         (kind is not _Tensor and kind is not _Parameter)
         or not A.is_cpu
-        or (A.requires_grad and _is_grad_enabled())
+        or (A.requires_grad and _is_grad_enabled()) is not recorded
         or _dispatch_modes()
         or _function_modes()
         or _functorch_level() is not None

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import torch
 
-from . import _kernels
+from . import _kernels, ops
 from ._arguments import check_driver, check_mode, check_square, check_uplo
 from ._inputs import as_input, plain
 from ._native import REAL_DTYPES
@@ -70,14 +70,50 @@ class SvdvalsInfo(NamedTuple):
     info: torch.Tensor
 
 
-# Each of the next five gives results and info: by the native call if nothing would see it
-# (`plain`), otherwise by the op.
+def _directly(A, native, recorded, *args):
+    """native(A, found, *args), or what records its derivative, where no op has to be seen.
 
-
-def _qr(A, mode, check_errors, function):
+    None where one has to be (`plain`), or where the arguments are not of a kind that is served.
+    """
     found = plain(A)
-    if found is not None and type(mode) is str:
-        results = _kernels.qr(A, found, mode, True)
+    if found is not None:
+        return native(A, found, *args)
+    found = plain(A, recorded=True)
+    if found is not None:
+        return recorded(A, found, *args)
+    return None
+
+
+if torch.__version__ < (2, 6):
+    # Its Dynamo misreads how torch's result types are made, so that compiled programs get a named
+    # tuple with the same fields.
+    _IN_DYNAMO = {
+        _QRResult: NamedTuple("linalg_qr", [("Q", torch.Tensor), ("R", torch.Tensor)]),
+        _EighResult: NamedTuple(
+            "linalg_eigh", [("eigenvalues", torch.Tensor), ("eigenvectors", torch.Tensor)]
+        ),
+        _SVDResult: NamedTuple(
+            "linalg_svd", [("U", torch.Tensor), ("S", torch.Tensor), ("Vh", torch.Tensor)]
+        ),
+    }
+
+    def _named(kind, results):
+        if torch.compiler.is_dynamo_compiling():
+            return _IN_DYNAMO[kind](*results)
+        return kind(results)
+
+else:
+
+    def _named(kind, results):
+        return kind(results)
+
+
+# Each of the next five gives results and, if `want_info` or by way of the op, info.
+
+
+def _qr(A, mode, check_errors, function, want_info=True):
+    if type(mode) is str:
+        results = _directly(A, _kernels.qr, ops.qr.qr_recorded, mode, want_info)
         if results is not None:
             if check_errors:
                 raise_bad_matrix(results[-1], "qr")
@@ -87,13 +123,12 @@ def _qr(A, mode, check_errors, function):
     return _ops.qr(A, mode, check_errors)
 
 
-def _hermitian(native, op):
+def _hermitian(native, recorded, op):
     """_eigh and _eigvalsh: the same arguments, checks and errors."""
 
-    def results_and_info(A, UPLO, check_errors, function):
-        found = plain(A)
-        if found is not None and type(UPLO) is str:
-            results = native(A, found, UPLO, True)
+    def results_and_info(A, UPLO, check_errors, function, want_info=True):
+        if type(UPLO) is str:
+            results = _directly(A, native, recorded, UPLO, want_info)
             if results is not None:
                 if check_errors:
                     raise_bad_matrix(results[-1], "eigh")
@@ -106,14 +141,14 @@ def _hermitian(native, op):
     return results_and_info
 
 
-_eigh = _hermitian(_kernels.eigh, _ops.eigh)
-_eigvalsh = _hermitian(_kernels.eigvalsh, _ops.eigvalsh)
+_eigh = _hermitian(_kernels.eigh, ops.eigh.eigh_recorded, _ops.eigh)
+_eigvalsh = _hermitian(_kernels.eigvalsh, ops.eigh.eigvalsh_recorded, _ops.eigvalsh)
 
 
-def _svd(A, full_matrices, driver, check_errors, function):
-    found = plain(A)
-    if found is not None and (driver is None or type(driver) is str):
-        results = _kernels.svd(A, found, bool(full_matrices), driver, True)
+def _svd(A, full_matrices, driver, check_errors, function, want_info=True):
+    if driver is None or type(driver) is str:
+        full = bool(full_matrices)
+        results = _directly(A, _kernels.svd, ops.svd.svd_recorded, full, driver, want_info)
         if results is not None:
             if check_errors:
                 raise_bad_matrix(results[-1], "svd")
@@ -123,10 +158,9 @@ def _svd(A, full_matrices, driver, check_errors, function):
     return _ops.svd(A, full_matrices, driver, check_errors)
 
 
-def _svdvals(A, driver, check_errors, function):
-    found = plain(A)
-    if found is not None and (driver is None or type(driver) is str):
-        results = _kernels.svdvals(A, found, driver, True)
+def _svdvals(A, driver, check_errors, function, want_info=True):
+    if driver is None or type(driver) is str:
+        results = _directly(A, _kernels.svdvals, ops.svd.svdvals_recorded, driver, want_info)
         if results is not None:
             if check_errors:
                 raise_bad_matrix(results[-1], "svd")
@@ -171,8 +205,8 @@ def qr(A, mode="reduced", *, check_errors=False, out=None):
     if out is not None:
         outs = _into(out, ("Q", "R"), (), A, "qr", lambda A: _qr(A, mode, check_errors, "qr"))
         return torch.return_types.linalg_qr_out(outs)
-    results = _qr(A, mode, check_errors, "qr")
-    return _QRResult(results[:2])
+    results = _qr(A, mode, check_errors, "qr", check_errors)
+    return _named(_QRResult, results[:2])
 
 
 def eigh(A, UPLO="L", *, check_errors=False, out=None):
@@ -186,7 +220,8 @@ def eigh(A, UPLO="L", *, check_errors=False, out=None):
     Householder tridiagonalisation and implicit QL (Golub and Van Loan, 8.3; LAPACK syevd, heevd
     above the sizes that the lanes serve). `lanepack.eigh_backend` names what a call takes.
     Derivatives: differences up to n eps max(abs(L)) count as zero, so that a loss that does not
-    depend on the basis keeps a finite gradient at repeated eigenvalues.
+    depend on the basis keeps a finite gradient at repeated eigenvalues. A complex loss that depends
+    on the phase is refused only under `lanepack.debug.gauge_check`.
     """
     if out is None and not check_errors and type(UPLO) is str:
         # The shortest way: for one small matrix every step counts.
@@ -201,8 +236,8 @@ def eigh(A, UPLO="L", *, check_errors=False, out=None):
             lambda A: _eigh(A, UPLO, check_errors, "eigh"),
         )  # fmt: skip
         return torch.return_types.linalg_eigh_out(outs)
-    results = _eigh(A, UPLO, check_errors, "eigh")
-    return _EighResult(results[:2])
+    results = _eigh(A, UPLO, check_errors, "eigh", check_errors)
+    return _named(_EighResult, results[:2])
 
 
 def eigvalsh(A, UPLO="L", *, check_errors=False, out=None):
@@ -223,7 +258,7 @@ def eigvalsh(A, UPLO="L", *, check_errors=False, out=None):
             out, ("eigenvalues",), ("eigenvalues",), A, "eigvalsh",
             lambda A: _eigvalsh(A, UPLO, check_errors, "eigvalsh"),
         )[0]  # fmt: skip
-    return _eigvalsh(A, UPLO, check_errors, "eigvalsh")[0]
+    return _eigvalsh(A, UPLO, check_errors, "eigvalsh", check_errors)[0]
 
 
 def svd(A, full_matrices=False, *, driver=None, check_errors=False, out=None):
@@ -238,7 +273,8 @@ def svd(A, full_matrices=False, *, driver=None, check_errors=False, out=None):
     value of B D, D diagonal, to high relative accuracy if B is well conditioned. torch's "gesvd",
     "gesvdj" and "gesvda" are taken as hints.
     Derivatives: differences of squares up to n eps S_max^2 count as zero, so that a loss that does
-    not depend on the basis keeps a finite gradient at repeated values.
+    not depend on the basis keeps a finite gradient at repeated values. A complex loss that depends
+    on the phase is refused only under `lanepack.debug.gauge_check`.
     """
     if out is None and not check_errors and driver is None:
         # The shortest way: for one small matrix every step counts.
@@ -253,8 +289,8 @@ def svd(A, full_matrices=False, *, driver=None, check_errors=False, out=None):
             lambda A: _svd(A, full_matrices, driver, check_errors, "svd"),
         )  # fmt: skip
         return torch.return_types.linalg_svd_out(outs)
-    results = _svd(A, full_matrices, driver, check_errors, "svd")
-    return _SVDResult(results[:3])
+    results = _svd(A, full_matrices, driver, check_errors, "svd", check_errors)
+    return _named(_SVDResult, results[:3])
 
 
 def svdvals(A, *, driver=None, check_errors=False, out=None):
@@ -275,7 +311,7 @@ def svdvals(A, *, driver=None, check_errors=False, out=None):
             out, ("S",), ("S",), A, "svdvals",
             lambda A: _svdvals(A, driver, check_errors, "svdvals"),
         )[0]  # fmt: skip
-    return _svdvals(A, driver, check_errors, "svdvals")[0]
+    return _svdvals(A, driver, check_errors, "svdvals", check_errors)[0]
 
 
 _INFO = """

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line: what it prints, where, and with which exit status."""
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -66,7 +67,13 @@ def test_explain(capsys):
         (["explain", "eigh", "3", "4"], "square"),
         (["bench", "--rows", "no such row"], "no row fits"),
         (["bench", "--compare", "no such file", "nor this"], "no such file"),
-        (["demo", "--image", "no such file"], "no such file"),
+        pytest.param(
+            ["demo", "--image", "no such file"],
+            "no such file",
+            marks=pytest.mark.skipif(
+                importlib.util.find_spec("matplotlib") is None, reason="no matplotlib"
+            ),
+        ),
     ],
 )
 def test_errors_are_one_line_on_stderr(arguments, said, capsys):

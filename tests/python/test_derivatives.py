@@ -2,6 +2,8 @@
 """Derivatives: against finite differences in both modes and second order, at degenerate points,
 and errors where there is none."""
 
+import itertools
+
 import lanepack
 import pytest
 import torch
@@ -84,6 +86,51 @@ def test_gradients_are_torchs(dtype):
     ours = gradients(lanepack.qr, lanepack.svd, lanepack.eigh)
     theirs = gradients(torch.linalg.qr, torch.linalg.svd, torch.linalg.eigh)
     assert torch.allclose(ours, theirs, **tolerance)
+
+
+def test_one_matrix_agrees_with_a_batch_and_with_the_recorded_backward():
+    """A matrix alone takes a shorter way in three places: past the op, without scaling by the
+    largest value, and with a kept factor; and a backward that is itself recorded takes none."""
+    for dtype, scale in itertools.product(
+        (torch.float32, torch.float64, torch.complex64, torch.complex128), (1.0, 2.0**-20, 2.0**20)
+    ):
+        tolerance = 1e-10 if dtype.to_real() is torch.float64 else 1e-3
+        for shape in ((2, 2), (4, 4), (5, 3), (3, 5)):
+            A = randn(*shape, seed=60, dtype=dtype) * scale
+            calls = {lanepack.qr: A, lanepack.svd: A, lanepack.svdvals: A}
+            if shape[0] == shape[1]:
+                calls |= {lanepack.eigh: A + A.mH, lanepack.eigvalsh: A + A.mH}
+            for function, X in calls.items():
+                single = gauge_free_gradient(function, X)
+                batched = gauge_free_gradient(function, X[None])[0]
+                recorded = gauge_free_gradient(function, X, create_graph=True)
+                for other in (batched, recorded):
+                    assert (single - other).abs().max() <= tolerance * single.abs().max()
+
+
+def gauge_free_gradient(function, A, **options):
+    A = A.clone().requires_grad_()
+    results = function(A)
+    results = (results,) if isinstance(results, torch.Tensor) else results
+    loss = sum((each.abs() ** 3 * torch.arange(1, each.shape[-1] + 1)).sum() for each in results)
+    assert results[0].grad_fn is not None
+    return torch.autograd.grad(loss, A, **options)[0].detach()
+
+
+def test_a_matrix_alone_keeps_its_checks():
+    A = randn(3, 3, seed=61).requires_grad_()
+    for call in (lambda: lanepack.eigh(A, "X"), lambda: lanepack.qr(A, "full"),
+                 lambda: lanepack.eigh(A[:2]), lambda: lanepack.svd(A[0])):  # fmt: skip
+        with pytest.raises(lanepack.ArgumentError):
+            call()
+    bad = A.detach().clone()
+    bad[1, 1] = float("nan")
+    bad.requires_grad_()
+    with pytest.raises(torch.linalg.LinAlgError):
+        lanepack.eigh(bad, check_errors=True)
+    assert lanepack.svd_ex(bad).info > 0
+    with torch.no_grad():
+        assert not lanepack.qr(A).Q.requires_grad
 
 
 def test_half_and_integers():
@@ -178,9 +225,9 @@ def test_the_backward_uses_the_forwards_routing_mode(monkeypatch):
     from lanepack.ops import svd as family
 
     seen = []
-    original = family._Inverses
+    original = family._coupling
     monkeypatch.setattr(
-        family, "_Inverses", lambda *args: (seen.append(_routing.routing()), original(*args))[1]
+        family, "_coupling", lambda *args: (seen.append(_routing.routing()), original(*args))[1]
     )
     A = randn(3, 3, seed=49).requires_grad_()
     with lanepack.invariant():

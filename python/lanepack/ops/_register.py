@@ -10,6 +10,7 @@ its own level.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch._functorch.utils import enable_single_level_autograd_function
@@ -67,25 +68,40 @@ def needs_derivative(A: torch.Tensor) -> bool:
     return forward_ad._current_level >= 0 or torch._C._functorch.maybe_current_level() is not None
 
 
-def derivative(
-    op: torch._ops.OpOverload, differentiable: int, backward: Callable, jvp: Callable
-) -> Callable:
-    """The kernel of `op` for the Autograd key.
+class Derivative(NamedTuple):
+    """What `derivative` makes.
 
-    `differentiable`: how many of the outputs, from the first, have a derivative; one more follows.
+    kernel: the op's kernel for the Autograd key.
+    recorded: takes what the native call takes, calls it itself and records the derivative: for an A
+        whose gradient is wanted, where nothing has to see an op (`plain(A, recorded=True)`).
+    """
+
+    kernel: Callable
+    recorded: Callable
+
+
+def derivative(
+    op: torch._ops.OpOverload,
+    native: Callable,
+    differentiable: int,
+    backward: Callable,
+    jvp: Callable,
+) -> Derivative:
+    """The derivative of `op`, which `native` of `lanepack._kernels` computes.
+
+    `differentiable`: how many of the outputs, from the first, have a derivative; info may follow.
     backward(args, outputs, gradients) gives the gradient of A, jvp(args, outputs, tangent) the
     tangents of those outputs; `args` are the op's arguments behind A. Both see outputs alone and
     are made of differentiable torch operations, so that they can be differentiated in turn.
     """
 
     # Old style, ctx first: a Function with setup_context has no kernel at the Autograd key.
-    class Derivative(_SingleLevelFunction):
+    class Function(_SingleLevelFunction):
         @staticmethod
-        def forward(ctx, keyset, A, *args):
-            # Function.apply switches both modes off, and for the outer levels of a functorch nest
-            # too, which still have to record what is computed here.
-            with torch.enable_grad(), _set_forward_grad(True):
-                results = below_autograd(op, keyset, A, *args)
+        def forward(ctx, compute, A, *args):
+            results = compute(A, *args)
+            if results is None:  # arguments that the native call does not serve
+                return None
             outputs = results[:differentiable]
             ctx.save_for_backward(*outputs)
             ctx.save_for_forward(*outputs)
@@ -101,22 +117,34 @@ def derivative(
             others = (None,) * len(ctx.args)
             if all(gradient is None for gradient in gradients):
                 return (None, None, *others)
+            if ctx.routing == _routing.current():
+                return (None, backward(ctx.args, ctx.saved_tensors, gradients), *others)
             with _routing.using(ctx.routing):
-                gradient = backward(ctx.args, ctx.saved_tensors, gradients)
-            return (None, gradient, *others)
+                return (None, backward(ctx.args, ctx.saved_tensors, gradients), *others)
 
         @staticmethod
-        def jvp(ctx, _keyset, tangent, *_args):
+        def jvp(ctx, _compute, tangent, *_args):
             with torch.enable_grad(), _set_forward_grad(True), _routing.using(ctx.routing):
                 tangents = jvp(ctx.args, ctx.saved_tensors, tangent)
             return (*tangents, None)
 
-    Derivative.__name__ = Derivative.__qualname__ = f"{op._schema.name.split('::')[1]}_derivative"
+    Function.__name__ = Function.__qualname__ = f"{op._schema.name.split('::')[1]}_derivative"
 
-    def autograd(keyset, A, *args):
+    def kernel(keyset, A, *args):
         if not needs_derivative(A):
             return below_autograd(op, keyset, A, *args)
-        with enable_single_level_autograd_function():
-            return Derivative.apply(keyset, A, *args)
 
-    return autograd
+        def compute(A, *args):
+            # Function.apply switches both modes off, and for the outer levels of a functorch nest
+            # too, which still have to record what is computed here.
+            with torch.enable_grad(), _set_forward_grad(True):
+                return below_autograd(op, keyset, A, *args)
+
+        with enable_single_level_autograd_function():
+            return Function.apply(compute, A, *args)
+
+    def recorded(A, described, *args):
+        *args, want_info = args
+        return Function.apply(lambda A, *args: native(A, described, *args, want_info), A, *args)
+
+    return Derivative(kernel, recorded)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from .._errors import ArgumentError
+from .._inputs import plain
 from .._layout import column_major_strides, row_major_strides
 from .._native import DTYPES, REAL_DTYPES
 
@@ -52,17 +53,36 @@ def batching_rule(op: torch._ops.OpOverload) -> Callable:
     return rule
 
 
-def scale_of(values: torch.Tensor) -> torch.Tensor:
-    """The largest magnitude of (..., k), as (..., 1, 1); 1 where that is zero or not finite.
+# Within these a float64 or float32 squared twice, and such a square times n eps squared, is normal.
+_PLAIN_RANGE = {torch.float64: (2.0**-128, 2.0**128), torch.float32: (2.0**-16, 2.0**16)}
+_READ_MAX_N = 64
 
-    What is divided by it comes back multiplied: it guards against overflow and has no derivative.
+
+def scale_of(values: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | float]:
+    """(scale, top) of sorted values (..., k): what to divide them by, and their largest after that.
+
+    The scale is the largest magnitude, as (..., 1), and at least the smallest normal number; what
+    is divided by it comes back multiplied: it guards against overflow and has no derivative. It is
+    None, and nothing need be divided, where one matrix's values may be read and are of middling
+    size: reading two numbers is a tenth of the operations that they save.
     """
-    if values.shape[-1] == 0:
-        return values.new_ones((*values.shape[:-1], 1, 1))
-    largest = values.detach().abs().amax(-1)[..., None, None]
-    return torch.where((largest > 0) & largest.isfinite(), largest, 1)
+    k = values.shape[-1]
+    if values.dim() == 1 and 0 < k <= _READ_MAX_N and plain(values) is not None:
+        listed = values.tolist()
+        top = max(abs(listed[0]), abs(listed[-1]))
+        low, high = _PLAIN_RANGE[values.dtype]
+        if low <= top <= high:
+            return None, top
+    if k == 0:
+        return values.new_ones((*values.shape[:-1], 1)), 1.0
+    largest = values.detach().abs().amax(-1, True)
+    return largest.clamp_min(torch.finfo(values.dtype).tiny), 1.0
 
 
-def inverse_or_zero(values: torch.Tensor, zero: torch.Tensor) -> torch.Tensor:
-    """1 / values, but 0 where `zero` holds; its derivative is 0 there too."""
-    return torch.where(zero, 0, 1 / torch.where(zero, 1, values))
+def inverse_or_zero(values: torch.Tensor, zero) -> torch.Tensor:
+    """1 / values, but 0 where abs(values) <= zero; its derivatives are 0 there too.
+
+    The squares of `values` and `zero` must be normal numbers. Three operations and no scalar that
+    torch wraps: masks with torch.where took four times as long at 4x4.
+    """
+    return values / torch.threshold(values * values, zero * zero, float("inf"))

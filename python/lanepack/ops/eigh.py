@@ -13,6 +13,7 @@ import torch
 from .. import _arguments, _kernels
 from .._outputs import raise_bad_matrix
 from . import _register
+from ._gauge import check_eigenvectors
 from ._shared import (
     batching_rule,
     check_op_input,
@@ -53,35 +54,44 @@ def _eigh_fake(A, UPLO="L", check_errors=False):
 
 
 def _inverse_differences(L):
-    """(1 / (L_j - L_i), scaled by the largest of abs(L); that scale), at (..., i, j).
+    """(scale / (L_j - L_i) at (..., i, j), scale); the scale None stands for 1.
 
     Differences up to n eps max(abs(L)) count as zero, and their inverse too.
     """
-    scale = scale_of(L)
+    zero = L.shape[-1] * torch.finfo(L.dtype).eps
+    scale, top = scale_of(L)
+    if scale is None:
+        return inverse_or_zero(L - L.unsqueeze(-1), zero * top), None
     # Halves: the difference of two numbers of opposite sign may overflow.
+    scale = scale.unsqueeze(-1)
     half = 0.5 * L
-    E = (half[..., None, :] - half[..., :, None]) / (0.5 * scale)
-    return inverse_or_zero(E, E.abs() <= L.shape[-1] * torch.finfo(L.dtype).eps), scale
+    E = (half.unsqueeze(-2) - half.unsqueeze(-1)) / (0.5 * scale)
+    return inverse_or_zero(E, zero), scale
 
 
 def _eigh_backward(_args, outputs, gradients):
     L, V = outputs
     gL, gV = gradients
     if gV is None:
-        return (V * gL[..., None, :]) @ V.mH
+        return (V * gL.unsqueeze(-2)) @ V.mH
     inverse, scale = _inverse_differences(L)
     X = V.mH @ gV
-    X = 0.5 * (X - X.mH) * inverse / scale
-    if gL is not None:
-        X = X + torch.diag_embed(gL)
-    return V @ X @ V.mH
+    if V.is_complex():
+        check_eigenvectors(X)
+    X = (X - X.mH) * inverse
+    if scale is not None:
+        X = X / scale
+    VX = 0.5 * V @ X if gL is None else torch.add(V * gL.unsqueeze(-2), V @ X, alpha=0.5)
+    return VX @ V.mH
 
 
 def _eigh_jvp(_args, outputs, dA):
     L, V = outputs
     inverse, scale = _inverse_differences(L)
     X = V.mH @ dA @ V
-    return X.diagonal(0, -2, -1).real, V @ (X * inverse / scale)
+    dL = X.diagonal(0, -2, -1).real
+    X = X * inverse
+    return dL, V @ (X if scale is None else X / scale)
 
 
 def _eigvalsh_cpu(A, UPLO="L", check_errors=False):
@@ -105,11 +115,20 @@ def _eigvalsh_autograd(keyset, A, UPLO="L", check_errors=False):
     return L, info
 
 
+_DERIVATIVE = _register.derivative(_EIGH, _kernels.eigh, 2, _eigh_backward, _eigh_jvp)
+eigh_recorded = _DERIVATIVE.recorded
+
+
+def eigvalsh_recorded(A, described, UPLO, want_info):
+    results = eigh_recorded(A, described, UPLO, want_info)
+    return None if results is None else (results[0], *results[2:])
+
+
 _register.implement(
     _EIGH,
     cpu=_eigh_cpu,
     fake=_eigh_fake,
-    autograd=_register.derivative(_EIGH, 2, _eigh_backward, _eigh_jvp),
+    autograd=_DERIVATIVE.kernel,
     vmap=batching_rule(_EIGH),
 )
 _register.implement(

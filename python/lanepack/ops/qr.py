@@ -8,9 +8,12 @@ Algorithms (2020) for m < n. The formulas are those of torch.linalg.qr.
 
 from __future__ import annotations
 
+import functools
+
 import torch
 
 from .. import _arguments, _kernels
+from .._inputs import plain
 from .._outputs import raise_bad_matrix
 from . import _register
 from ._shared import (
@@ -23,6 +26,10 @@ from ._shared import (
 _OP = _register.define(
     'qr(Tensor A, str mode="reduced", bool check_errors=False) -> (Tensor Q, Tensor R, Tensor info)'
 )
+
+
+# The sizes for which the factor of `_upper` is kept.
+_KEPT_MAX_N = 64
 
 
 def _cpu(A, mode="reduced", check_errors=False):
@@ -60,44 +67,52 @@ def _sizes(args, Q, R):
     return m, n
 
 
-def _real_diagonal_halved(X):
-    """X with only half of its diagonal's real part; the imaginary part goes."""
-    diagonal = X.diagonal(0, -2, -1)
-    return X + torch.diag_embed(0.5 * diagonal.real - diagonal)
+def _upper_factor(n, dtype, device):
+    factor = torch.ones(n, n, dtype=dtype, device=device).triu()
+    return factor - 0.5 * torch.eye(n, dtype=dtype, device=device)
 
 
-def _imaginary_diagonal_halved(X):
-    diagonal = X.diagonal(0, -2, -1)
-    if not X.is_complex():
-        return X - torch.diag_embed(diagonal)
-    return X + torch.diag_embed(
-        torch.complex(torch.zeros_like(diagonal.real), 0.5 * diagonal.imag) - diagonal
-    )
+_kept_upper_factor = functools.lru_cache(maxsize=256)(_upper_factor)
+
+
+def _upper(X):
+    """X's upper triangle with its diagonal halved: of Y + Y^H and Y - Y^H, Y is this.
+
+    A product, since torch's triu asks its other threads about even one small matrix, and waits
+    for them.
+    """
+    return X * _factor(X)
+
+
+def _lower(X):
+    return X * _factor(X).mT
+
+
+def _factor(X):
+    n = X.shape[-1]
+    if n <= _KEPT_MAX_N and plain(X) is not None:
+        return _kept_upper_factor(n, X.dtype, X.device)
+    return _upper_factor(n, X.dtype, X.device)
 
 
 def _backward(args, outputs, gradients):
     Q, R = outputs
     gQ, gR = gradients
     m, n = _sizes(args, Q, R)
-    if m >= n:
-        # gA = (gQ + Q syminv*(gR R^H - Q^H gQ)) R^-H
-        X = 0
+    # Q^H gQ - gR R^H
+    if gQ is None:
+        X = -gR @ R.mH
+    else:
+        X = Q.mH @ gQ
         if gR is not None:
-            X = gR @ R.mH
-        if gQ is not None:
-            X = X - Q.mH @ gQ
-        X = X.triu()
-        X = Q @ _real_diagonal_halved(X + X.mH)
-        if gQ is not None:
-            X = X + gQ
+            X = X - gR @ R.mH
+    if m >= n:
+        # gA = (gQ - Q (Y + Y^H)) R^-H
+        Y = _upper(X)
+        X = -Q @ (Y + Y.mH) if gQ is None else gQ - Q @ (Y + Y.mH)
         return torch.linalg.solve_triangular(R.mH, X, upper=False, left=False)
     # A = [A1 A2], R = [R1 R2]: A1 = Q R1 determines Q, and R2 = Q^H A2.
-    X = 0
-    if gQ is not None:
-        X = Q.mH @ gQ
-    if gR is not None:
-        X = X - gR @ R.mH
-    X = Q @ _imaginary_diagonal_halved((X - X.mH).tril())
+    X = Q @ _lower(X - X.mH)
     X = torch.linalg.solve_triangular(R[..., :m].mH, X, upper=False, left=False)
     gA = torch.nn.functional.pad(X, (0, n - m))
     return gA if gR is None else gA + Q @ gR
@@ -109,21 +124,23 @@ def _jvp(args, outputs, dA):
     if m >= n:
         X = torch.linalg.solve_triangular(R, dA, upper=True, left=False)
         W = Q.mH @ X
-        W = W + W.mH
-        W = W.triu() - 0.5 * torch.diag_embed(W.diagonal(0, -2, -1))
+        W = _upper(W + W.mH)
         return X - Q @ W, W @ R
     X = Q.mH @ dA
     W = torch.linalg.solve_triangular(R[..., :m], X[..., :m], upper=True, left=False)
     # Q^H dQ is skew-Hermitian, and what it leaves of W is upper triangular with a real diagonal.
-    W = W.tril()
-    W = _imaginary_diagonal_halved(W - W.mH)
+    W = _lower(W)
+    W = W - W.mH
     return Q @ W, X - W @ R
 
+
+_DERIVATIVE = _register.derivative(_OP, _kernels.qr, 2, _backward, _jvp)
+qr_recorded = _DERIVATIVE.recorded
 
 _register.implement(
     _OP,
     cpu=_cpu,
     fake=_fake,
-    autograd=_register.derivative(_OP, 2, _backward, _jvp),
+    autograd=_DERIVATIVE.kernel,
     vmap=batching_rule(_OP),
 )

@@ -14,6 +14,7 @@ import torch
 from .. import _arguments, _kernels
 from .._outputs import raise_bad_matrix
 from . import _register
+from ._gauge import check_singular_vectors
 from ._shared import (
     batching_rule,
     check_op_input,
@@ -52,64 +53,79 @@ def _svd_fake(A, full_matrices=False, driver=None, check_errors=False):
     return U, fake_values(A, k), Vh, fake_info(A)
 
 
-class _Inverses:
-    """What both directions need of S, scaled by its largest entry: t = S / scale.
+def _coupling(S, n):
+    """(scale S_j / (S_j^2 - S_i^2) at (..., i, j), scale); the scale None stands for 1.
 
-    squares: 1 / (t_j^2 - t_i^2) at (..., i, j); differences up to n eps count as zero.
-    values: 1 / t as (..., k); 0 where t is 0.
+    Differences of squares up to n eps S_max^2 count as zero, and their inverse too.
     """
+    zero = n * torch.finfo(S.dtype).eps
+    scale, top = scale_of(S)
+    # The differences are those of S: scaling rounds, which shows in the difference of close values.
+    difference = S.unsqueeze(-2) - S.unsqueeze(-1)
+    if scale is not None:
+        S = S / scale
+        scale = scale.unsqueeze(-1)
+        difference = difference / scale
+    rows = S.unsqueeze(-2)
+    return rows * inverse_or_zero(difference * (rows + S.unsqueeze(-1)), zero * (top * top)), scale
 
-    def __init__(self, S, n):
-        info = torch.finfo(S.dtype)
-        self.scale = scale_of(S)
-        self.t = S / self.scale[..., 0]
-        t = self.t
-        difference = (S[..., None, :] - S[..., :, None]) / self.scale
-        E = difference * (t[..., None, :] + t[..., :, None])
-        self.squares = inverse_or_zero(E, E.abs() <= n * info.eps)
-        self.values = inverse_or_zero(t, t < info.tiny)
+
+def _inverse(S):
+    """1 / S; 0, as its derivatives, where S is 0."""
+    return torch.threshold(S, torch.finfo(S.dtype).tiny, float("inf")).reciprocal()
+
+
+def _first(U, k):
+    """The first k columns of U."""
+    return U if U.shape[-1] == k else U.narrow(-1, 0, k)
+
+
+def _imaginary(X):
+    return torch.complex(torch.zeros_like(X), X)
 
 
 def _svd_backward(_args, outputs, gradients):
     U, S, Vh = outputs
     gU, gS, gVh = gradients
     m, n, k = U.shape[-2], Vh.shape[-1], S.shape[-1]
-    U1, Vh1 = U.narrow(-1, 0, k), Vh.narrow(-2, 0, k)
+    U1, V1 = _first(U, k), _first(Vh.mH, k)
     if gU is None and gVh is None:
-        return (U1 * gS[..., None, :]) @ Vh1
-    inverses = _Inverses(S, max(m, n))
-    t = inverses.t
-    X = 0
-    turn = 0
+        return (U1 * gS.unsqueeze(-2)) @ V1.mH
+    coupling, scale = _coupling(S, max(m, n))
+    X = W = Z = None
     if gU is not None:
-        W = U1.mH @ gU.narrow(-1, 0, k)
-        X = X + (W - W.mH) * t[..., None, :]
-        turn = W.diagonal(0, -2, -1)
+        W = U1.mH @ _first(gU, k)
+        X = (W - W.mH) * coupling
     if gVh is not None:
-        Z = Vh1 @ gVh.narrow(-2, 0, k).mH
-        X = X + t[..., :, None] * (Z - Z.mH)
-        turn = turn - Z.diagonal(0, -2, -1)
-    X = X * inverses.squares / inverses.scale
-    diagonal = 0
+        Z = V1.mH @ _first(gVh.mH, k)
+        Y = (Z - Z.mH) * coupling.mT
+        X = -Y if X is None else X - Y
+    if scale is not None:
+        X = X / scale
+    diagonal = gS
     if U.is_complex():
-        imaginary = 0.5 * turn.imag * inverses.values / inverses.scale[..., 0]
-        diagonal = torch.complex(torch.zeros_like(imaginary), imaginary)
-    if gS is not None:
-        diagonal = diagonal + gS
-    if isinstance(diagonal, torch.Tensor):
-        X = X + torch.diag_embed(diagonal)
-    gA = U1 @ X @ Vh1
+        check_singular_vectors(W, Z)
+        turn = 0
+        if W is not None:
+            turn = turn + W.diagonal(0, -2, -1).imag
+        if Z is not None:
+            turn = turn - Z.diagonal(0, -2, -1).imag
+        turn = 0.5 * turn * _inverse(S)
+        diagonal = _imaginary(turn) if gS is None else torch.complex(gS, turn)
+    UX = U1 @ X
+    if diagonal is not None:
+        UX = UX + U1 * diagonal.unsqueeze(-2)
+    gA = UX @ V1.mH
     if m > k and gU is not None:
-        gA = gA + _outside(U, gU, k) * inverses.values[..., None, :] / inverses.scale @ Vh1
+        gA = gA + _outside(U, gU, k) * _inverse(S).unsqueeze(-2) @ V1.mH
     if n > k and gVh is not None:
-        outer = _outside(Vh.mH, gVh.mH, k) * inverses.values[..., None, :] / inverses.scale
-        gA = gA + U1 @ outer.mH
+        gA = gA + U1 @ (_outside(Vh.mH, gVh.mH, k) * _inverse(S).unsqueeze(-2)).mH
     return gA
 
 
 def _outside(U, gU, k):
     """The part of U1's gradient outside U1's span, U2's gradient turned into one of U1."""
-    U1, gU1 = U.narrow(-1, 0, k), gU.narrow(-1, 0, k)
+    U1, gU1 = _first(U, k), _first(gU, k)
     outside = gU1 - U1 @ (U1.mH @ gU1)
     if U.shape[-1] > k:
         outside = outside - U[..., k:] @ (gU[..., k:].mH @ U1)
@@ -119,27 +135,26 @@ def _outside(U, gU, k):
 def _svd_jvp(_args, outputs, dA):
     U, S, Vh = outputs
     m, n, k = U.shape[-2], Vh.shape[-1], S.shape[-1]
-    U1, Vh1 = U.narrow(-1, 0, k), Vh.narrow(-2, 0, k)
-    inverses = _Inverses(S, max(m, n))
-    t, squares, scale = inverses.t, inverses.squares, inverses.scale
-    dP = U1.mH @ dA @ Vh1.mH
+    U1, V1 = _first(U, k), _first(Vh.mH, k)
+    coupling, scale = _coupling(S, max(m, n))
+    dP = U1.mH @ dA @ V1
     dS = dP.diagonal(0, -2, -1).real
-    left = dP * t[..., None, :]
-    right = t[..., :, None] * dP
-    W = (left + left.mH) * squares / scale
-    Z = (right + right.mH) * squares / scale
+    W = dP * coupling - dP.mH * coupling.mT
+    Z = dP.mH * coupling - dP * coupling.mT
+    if scale is not None:
+        W, Z = W / scale, Z / scale
     if U.is_complex():
-        imaginary = 0.5 * dP.diagonal(0, -2, -1).imag * inverses.values / scale[..., 0]
-        turn = torch.diag_embed(torch.complex(torch.zeros_like(imaginary), imaginary))
+        turn = 0.5 * dP.diagonal(0, -2, -1).imag * _inverse(S)
+        turn = torch.diag_embed(_imaginary(turn))
         W, Z = W + turn, Z - turn
     dU = U1 @ W
-    dV = Vh1.mH @ Z
+    dV = V1 @ Z
     if m > k:
-        outside = dA @ Vh1.mH * inverses.values[..., None, :] / scale
+        outside = dA @ V1 * _inverse(S).unsqueeze(-2)
         dU = _complete(U, dU, outside - U1 @ (U1.mH @ outside), k)
     if n > k:
-        outside = dA.mH @ U1 * inverses.values[..., None, :] / scale
-        dV = _complete(Vh.mH, dV, outside - Vh1.mH @ (Vh1 @ outside), k)
+        outside = dA.mH @ U1 * _inverse(S).unsqueeze(-2)
+        dV = _complete(Vh.mH, dV, outside - V1 @ (V1.mH @ outside), k)
     return dU, dS, dV.mH
 
 
@@ -147,7 +162,7 @@ def _complete(U, inside, outside, k):
     """dU of U's first k columns from its parts in and outside their span; further ones follow."""
     dU = inside + outside
     if U.shape[-1] > k:
-        dU = torch.cat((dU, -U.narrow(-1, 0, k) @ (outside.mH @ U[..., k:])), -1)
+        dU = torch.cat((dU, -_first(U, k) @ (outside.mH @ U[..., k:])), -1)
     return dU
 
 
@@ -174,11 +189,20 @@ def _svdvals_autograd(keyset, A, driver=None, check_errors=False):
     return S, info
 
 
+_DERIVATIVE = _register.derivative(_SVD, _kernels.svd, 3, _svd_backward, _svd_jvp)
+svd_recorded = _DERIVATIVE.recorded
+
+
+def svdvals_recorded(A, described, driver, want_info):
+    results = svd_recorded(A, described, False, driver, want_info)
+    return None if results is None else (results[1], *results[3:])
+
+
 _register.implement(
     _SVD,
     cpu=_svd_cpu,
     fake=_svd_fake,
-    autograd=_register.derivative(_SVD, 3, _svd_backward, _svd_jvp),
+    autograd=_DERIVATIVE.kernel,
     vmap=batching_rule(_SVD),
 )
 _register.implement(
