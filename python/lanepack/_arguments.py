@@ -22,7 +22,7 @@ def check_square(A: torch.Tensor, function: str) -> None:
 
 
 def check_mode(mode: str, function: str) -> None:
-    if mode not in QR_MODES:
+    if not isinstance(mode, str) or mode not in QR_MODES:
         raise ArgumentError(
             f"lanepack.{function}: mode is {mode!r}; it must be 'reduced', 'complete' or 'r'"
         )
@@ -34,7 +34,7 @@ def check_uplo(UPLO: str, function: str) -> None:
 
 
 def check_driver(driver: str | None, function: str) -> None:
-    if driver not in DRIVERS:
+    if not isinstance(driver, (str, type(None))) or driver not in DRIVERS:
         raise ArgumentError(
             f"lanepack.{function}: driver is {driver!r}; it must be None, 'jacobi', or one of "
             "torch's hints 'gesvd', 'gesvdj', 'gesvda'"

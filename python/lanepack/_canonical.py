@@ -17,21 +17,24 @@ def _phase(values: torch.Tensor) -> torch.Tensor:
     return torch.where(values == 0, 1, torch.sgn(values))
 
 
-def _phases_of_largest(X: torch.Tensor) -> torch.Tensor:
-    """The phase of each column's largest component, the one of lowest index on ties."""
+def _phases_of_largest(X: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Of each column's largest component, the lowest index on ties: its phase, and where it is."""
     if X.shape[-2] == 0:
-        return X.new_ones((*X.shape[:-2], X.shape[-1]))
+        return X.new_ones((*X.shape[:-2], X.shape[-1])), None
     magnitudes = X.abs()
     largest = magnitudes == magnitudes.amax(-2, keepdim=True)
     # argmax gives no promise on ties; the first true entry is where the count turns 1.
     first = largest & (largest.cumsum(-2) == 1)
-    return _phase(torch.where(first, X, 0).sum(-2))
+    return _phase(torch.where(first, X, 0).sum(-2)), first
 
 
-def _times_phases(X: torch.Tensor, phases: torch.Tensor, dim: int) -> torch.Tensor:
-    """X with its columns (dim -1) or rows (-2) multiplied; strides stay."""
+def _times_phases(X: torch.Tensor, phases: torch.Tensor, dim: int, real_at=None) -> torch.Tensor:
+    """X with its columns (dim -1) or rows (-2) multiplied, real at `real_at`; strides stay."""
     result = torch.empty_like(X)
-    return result.copy_(X * phases.unsqueeze(-2 if dim == -1 else -1))
+    result.copy_(X * phases.unsqueeze(-2 if dim == -1 else -1))
+    if real_at is not None and X.is_complex():
+        result.imag.masked_fill_(real_at, 0)  # the product leaves a rounding error there
+    return result
 
 
 def canonical(result):
@@ -51,7 +54,8 @@ def canonical(result):
     }
     if fields["eigenvectors"] is not None:
         V = fields["eigenvectors"]
-        values = [fields["eigenvalues"], _times_phases(V, _phases_of_largest(V).conj(), -1)]
+        phases, largest = _phases_of_largest(V)
+        values = [fields["eigenvalues"], _times_phases(V, phases.conj(), -1, largest)]
     elif fields["U"] is not None and fields["Vh"] is not None:
         values = _canonical_svd(fields["U"], fields["S"], fields["Vh"])
     elif fields["R"] is not None:
@@ -68,12 +72,14 @@ def canonical(result):
 
 def _canonical_svd(U, S, Vh):
     k = S.shape[-1]
-    phases = _phases_of_largest(U)
-    rows = phases[..., :k]
+    phases, largest = _phases_of_largest(U)
+    rows, real_at = phases[..., :k], None
     if Vh.shape[-2] > k:
-        further = _phases_of_largest(Vh[..., k:, :].mT)
+        further, further_largest = _phases_of_largest(Vh[..., k:, :].mT)
         rows = torch.cat((rows, further.conj()), -1)
-    return [_times_phases(U, phases.conj(), -1), S, _times_phases(Vh, rows, -2)]
+        first_rows = torch.zeros_like(Vh[..., :k, :], dtype=torch.bool)
+        real_at = torch.cat((first_rows, further_largest.mT), -2)
+    return [_times_phases(U, phases.conj(), -1, largest), S, _times_phases(Vh, rows, -2, real_at)]
 
 
 def _canonical_qr(Q, R):
@@ -85,4 +91,5 @@ def _canonical_qr(Q, R):
         phases = torch.cat((phases, ones), -1)
     if Q.dim() > 1:
         Q = _times_phases(Q, phases, -1)
-    return [Q, _times_phases(R, phases.conj(), -2)]
+    on_diagonal = torch.eye(rows, R.shape[-1], dtype=torch.bool, device=R.device).expand(R.shape)
+    return [Q, _times_phases(R, phases.conj(), -2, on_diagonal)]

@@ -51,9 +51,12 @@ def plain(A, recorded=False):
     if dtype.is_complex and A.is_conj():
         return None
     try:
-        return A.data_ptr(), A.shape, A.stride(), dtype
+        address, shape, strides = A.data_ptr(), A.shape, A.stride()
     except RuntimeError:  # sparse, nested and opaque layouts
         return None
+    if not address and A.numel():  # a tensor of zeros without memory, or one whose memory was freed
+        return None
+    return address, shape, strides, dtype
 
 
 def as_input(A, function: str) -> torch.Tensor:

@@ -14,6 +14,7 @@ import torch
 
 from . import _native, _routing
 from ._arguments import DRIVERS, QR_MODES, UPLO_UPPER
+from ._errors import ArgumentError
 from ._layout import collapsed_stride, column_major_strides, count, row_major_strides
 
 _empty_strided = torch.empty_strided
@@ -137,7 +138,12 @@ def _empty_info(shape: tuple[int, ...]) -> torch.Tensor:
 
 
 def describe(A: torch.Tensor) -> tuple:
-    return A.data_ptr(), A.shape, A.stride(), A.dtype
+    pointer = A.data_ptr()
+    if not pointer and A.numel():
+        raise ArgumentError(
+            f"lanepack: A has shape {tuple(A.shape)} and no memory; it must hold its elements"
+        )
+    return pointer, A.shape, A.stride(), A.dtype
 
 
 def qr(A, described, mode, want_info):

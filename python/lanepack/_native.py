@@ -154,6 +154,12 @@ def route(
     full: bool = False,
 ) -> str:
     """The identifier of the algorithm that the problem takes."""
+    for size in (m, n, batch):
+        if not isinstance(size, int) or not -(2**63) <= size < 2**63:
+            raise ArgumentError(
+                f"lanepack: {operation} of {m} x {n}, batch {batch}: each must be a whole number "
+                "of at most 64 bits"
+            )
     problem = _PROBLEM.pack(
         _PROBLEM.size, OPERATIONS[operation], DTYPES[dtype], DEVICE_CPU, 0, threads, routing,
         flags, full, m, n, batch,
@@ -179,6 +185,8 @@ def policy_get(family: str, name: str) -> int:
 
 
 def policy_set(family: str, name: str, value: int) -> None:
+    if not -(2**63) <= value < 2**63:  # ctypes would cut it
+        raise ArgumentError(f"lanepack: {name} is {value}; it must be from 0 to 2147483647")
     _check(_library.lanepack_policy_set(family.encode(), DEVICE_CPU, name.encode(), value))
 
 

@@ -120,7 +120,7 @@ def _qr(A, mode, check_errors, function, want_info=True):
             return results
     A = as_input(A, function)
     check_mode(mode, function)
-    return _ops.qr(A, mode, check_errors)
+    return _ops.qr(A, mode, bool(check_errors))
 
 
 def _hermitian(native, recorded, op):
@@ -136,7 +136,7 @@ def _hermitian(native, recorded, op):
         A = as_input(A, function)
         check_square(A, function)
         check_uplo(UPLO, function)
-        return op(A, UPLO, check_errors)
+        return op(A, UPLO, bool(check_errors))
 
     return results_and_info
 
@@ -155,7 +155,7 @@ def _svd(A, full_matrices, driver, check_errors, function, want_info=True):
             return results
     A = as_input(A, function)
     check_driver(driver, function)
-    return _ops.svd(A, full_matrices, driver, check_errors)
+    return _ops.svd(A, bool(full_matrices), driver, bool(check_errors))
 
 
 def _svdvals(A, driver, check_errors, function, want_info=True):
@@ -167,7 +167,7 @@ def _svdvals(A, driver, check_errors, function, want_info=True):
             return results
     A = as_input(A, function)
     check_driver(driver, function)
-    return _ops.svdvals(A, driver, check_errors)
+    return _ops.svdvals(A, driver, bool(check_errors))
 
 
 def _into(out, names, real, A, function, compute):
@@ -220,7 +220,8 @@ def eigh(A, UPLO="L", *, check_errors=False, out=None):
     Householder tridiagonalisation and implicit QL (Golub and Van Loan, 8.3; LAPACK syevd, heevd
     above the sizes that the lanes serve). `lanepack.eigh_backend` names what a call takes.
     Derivatives: differences up to n eps max(abs(L)) count as zero, so that a loss that does not
-    depend on the basis keeps a finite gradient at repeated eigenvalues. A complex loss that depends
+    depend on the basis keeps a finite gradient at repeated eigenvalues, without the part that
+    couples their vectors. A complex loss that depends
     on the phase is refused only under `lanepack.debug.gauge_check`.
     """
     if out is None and not check_errors and type(UPLO) is str:
@@ -270,7 +271,8 @@ def svd(A, full_matrices=False, *, driver=None, check_errors=False, out=None):
 
     driver None: bidiagonalisation (Golub and Van Loan, 8.6; LAPACK gesdd above the sizes that the
     lanes serve). "jacobi": one-sided Jacobi (Drmac and Veselic, 2008; LAPACK gesvj), every singular
-    value of B D, D diagonal, to high relative accuracy if B is well conditioned. torch's "gesvd",
+    value of B D, D diagonal, to high relative accuracy if B is well conditioned (float32: above
+    1e-12 of the norm, 1e-7 where m is not n; below 1e-13 it counts as zero). torch's "gesvd",
     "gesvdj" and "gesvda" are taken as hints.
     Derivatives: differences of squares up to n eps S_max^2 count as zero, so that a loss that does
     not depend on the basis keeps a finite gradient at repeated values. A complex loss that depends

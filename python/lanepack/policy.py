@@ -23,12 +23,24 @@ _SQUARE = ("eigh", "eigvalsh")
 _changed: set[str] = set()
 
 
+def _torch_device(device, function: str) -> torch.device:
+    try:
+        return torch.device(device)
+    except (RuntimeError, TypeError) as error:
+        raise ArgumentError(
+            f"lanepack.{function}: device is {device!r}; it must name one of torch's devices"
+        ) from error
+
+
 def _device(device, function: str) -> torch.device:
     """None means the accelerator if there is one, else the CPU; a tensor stands for its device."""
     if isinstance(device, torch.Tensor):
         return device.device
     if device is not None:
-        return torch.device(device)
+        found = _torch_device(device, function)
+        if found.type == "cuda" and not torch.cuda.is_available():
+            raise ArgumentError(f"lanepack.{function}: device is {found}; torch has no CUDA device")
+        return found
     if torch.cuda.is_available():
         return torch.device("cuda", torch.cuda.current_device())
     if torch.backends.mps.is_available():

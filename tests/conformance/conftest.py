@@ -33,23 +33,53 @@ def implementation(pytestconfig):
     ]()
 
 
+def pytest_sessionfinish(session):
+    output = getattr(session.config, "workeroutput", None)  # of pytest-xdist's workers
+    if output is not None:
+        output["conformance"] = [_record.ran, _record.not_served, _record.rows]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error):
+    ran, not_served, rows = getattr(node, "workeroutput", {}).get("conformance", (0, 0, []))
+    _record.ran += ran
+    _record.not_served += not_served
+    _record.rows += [tuple(row) for row in rows]
+
+
 def _format(value):
     return "-" if value != value else f"{value:.3g}"
 
 
 def _table(rows):
-    """Markdown: per operation, dtype, algorithm, family and measure the maximum over the shapes,
-    ours and LAPACK's, with the n of our maximum, and the ratio where above the floor."""
-    lines = [
-        "| operation | dtype | algorithm | family | n | measure | ours | LAPACK |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for row in sorted(rows):
-        operation, dtype, algorithm, family, n, measure, ours, lapack = row
-        lines.append(
-            f"| {operation} | {dtype} | {algorithm} | {family} | {n} | {measure} "
-            f"| {_format(ours)} | {_format(lapack)} |"
+    """Markdown: per operation, dtype, algorithm and measure the largest value over every family and
+    shape, LAPACK's largest, and the largest ratio of the two in one family and shape above n = 32
+    (where ours is above 2)."""
+    groups = {}
+    for operation, dtype, algorithm, family, n, measure, ours, lapack in rows:
+        groups.setdefault((operation, dtype, algorithm, measure), []).append(
+            (ours, lapack, family, n)
         )
+    titles = ["operation", "dtype", "algorithm", "measure", "ours", "of", "LAPACK", "of"]
+    titles += ["ratio above n = 32", "of"]
+    lines = ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles)]
+    for key, found in sorted(groups.items()):
+        known = [each for each in found if each[1] == each[1]]
+        ours = max(found, key=lambda each: each[0])
+        lapack = max(known, key=lambda each: each[1], default=None)
+        ratios = [
+            (mine / max(theirs, 1e-9), family, n)
+            for mine, theirs, family, n in known
+            if n > 32 and mine > 2
+        ]
+        cells = [*key, _format(ours[0]), f"{ours[2]}, {ours[3]}"]
+        cells += [_format(lapack[1]), f"{lapack[2]}, {lapack[3]}"] if lapack else ["-", "-"]
+        if ratios:
+            ratio, family, n = max(ratios)
+            cells += [f"{ratio:.2f}", f"{family}, {n}"]
+        else:
+            cells += ["-", "-"]
+        lines.append("| " + " | ".join(cells) + " |")
     return lines
 
 

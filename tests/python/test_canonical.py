@@ -63,3 +63,19 @@ def test_ties_and_zeros():
     assert torch.equal(fixed.eigenvectors, torch.tensor([[1.0, 0.0], [-1.0, 0.0]]))
     with pytest.raises(lanepack.ArgumentError, match="result is a Tensor"):
         lanepack.canonical(torch.eye(2))
+
+
+@pytest.mark.parametrize("function", ["qr", "eigh", "svd"])
+def test_canonical_complex_result_is_exactly_real_where_promised_and_stays(function):
+    A = torch.randn(5, 4, 4, dtype=torch.complex64)
+    A = A + A.mH if function == "eigh" else A
+    once = lanepack.canonical(getattr(lanepack, function)(A))
+    for x, y in zip(once, lanepack.canonical(once), strict=True):
+        assert torch.equal(x, y)
+    if function == "qr":
+        assert (once.R.diagonal(0, -2, -1).imag == 0).all()
+    else:
+        vectors = once[1] if function == "eigh" else once[0]
+        largest = vectors.gather(-2, vectors.abs().argmax(-2, keepdim=True))
+        assert (largest.imag == 0).all()
+        assert (largest.real > 0).all()

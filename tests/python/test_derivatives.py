@@ -235,3 +235,24 @@ def test_the_backward_uses_the_forwards_routing_mode(monkeypatch):
     (U @ Vh).sum().backward()
     assert seen == ["invariant"]
     assert lanepack.routing() == "fastest"
+
+
+def test_eigh_gradient_near_the_overflow_limit_is_finite_where_torch_gives_one():
+    torch.manual_seed(0)
+    A = torch.randn(4, 4, dtype=torch.float32)
+    A = ((A + A.mT) * 3e-39).requires_grad_()
+    W = torch.randn(4, 4)
+
+    def gradient(eigh):
+        V = eigh(A)[1]
+        (found,) = torch.autograd.grad((((V * torch.arange(4)) @ V.mT) * W).sum(), A)
+        return found
+
+    expected, found = gradient(torch.linalg.eigh), gradient(lanepack.eigh)
+    assert expected.isfinite().all()
+    assert found.isfinite().all()
+
+
+def test_node_is_named_after_the_function():
+    A = torch.randn(3, 3, requires_grad=True)
+    assert "lanepack_qr" in lanepack.qr(A)[0].grad_fn.name()

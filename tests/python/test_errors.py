@@ -138,3 +138,50 @@ def test_input_is_only_read():
         function(name)(A)
         function(name)(A.mT)
     assert torch.equal(A, before)
+
+
+def test_tensor_of_zeros_without_memory_is_served():
+    zeros = torch._efficientzerotensor((3, 3))
+    Q, R = lanepack.qr(zeros)
+    assert torch.equal(Q @ R, torch.zeros(3, 3))
+    assert torch.equal(lanepack.svdvals(zeros), torch.zeros(3))
+
+
+def test_freed_memory_is_an_error():
+    A = torch.randn(3, 3)
+    A.untyped_storage().resize_(0)
+    with pytest.raises(lanepack.ArgumentError, match="no memory"):
+        lanepack.eigh(A)
+
+
+@pytest.mark.parametrize("value", [2**64 + 5, 2**80, -(2**70)])
+def test_threshold_beyond_64_bits_is_an_error(value):
+    before = lanepack.svd_policy()
+    with pytest.raises(lanepack.ArgumentError, match="tall_max_n"):
+        lanepack.set_svd_policy(tall_max_n=value)
+    assert lanepack.svd_policy() == before
+
+
+@pytest.mark.parametrize("size", [10**30, "5", 6.5])
+def test_size_that_is_no_whole_number_is_an_error(size):
+    with pytest.raises(lanepack.ArgumentError, match="whole number"):
+        lanepack.svd_backend(5, size, 1, device="cpu")
+
+
+def test_unknown_device_is_an_error():
+    with pytest.raises(lanepack.ArgumentError, match="nonsense"):
+        lanepack.backend("svd", 5, device="nonsense")
+
+
+def test_options_are_taken_by_their_truth_everywhere():
+    # half goes by way of the op, float32 does not
+    for A in (torch.randn(4, 3), torch.randn(4, 3).half()):
+        assert lanepack.svd(A, full_matrices="yes").U.shape == (4, 4)
+        assert lanepack.svd(A, full_matrices=0).U.shape == (4, 3)
+        lanepack.qr(A, check_errors="yes")
+
+
+@pytest.mark.parametrize("mode", [["r"], None, 3])
+def test_mode_of_another_type_is_an_error(mode):
+    with pytest.raises(lanepack.ArgumentError, match="mode is"):
+        lanepack.qr(torch.randn(3, 3), mode=mode)

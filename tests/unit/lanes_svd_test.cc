@@ -35,6 +35,13 @@ struct Batch {
     return data[static_cast<size_t>((b * cols + j) * rows + i)];
   }
   MatrixBatch view() { return {data.data(), rows, cols, count, 1, rows, rows * cols}; }
+  // The same memory with its elements in rows, each followed by `gap` elements that are not written.
+  MatrixBatch row_view(int64_t gap) {
+    const int64_t row = cols + gap;
+    data.assign(static_cast<size_t>(rows * row * count), kUntouched);
+    return {data.data(), rows, cols, count, row, 1, rows * row};
+  }
+  static constexpr double kUntouched = -77.0;
 };
 
 struct Svd {
@@ -42,7 +49,8 @@ struct Svd {
   std::vector<int32_t> info;
 };
 
-Svd decompose(const char* identifier, Batch a, bool full = false, int threads = 1) {
+// gap < 0: U and V^H column-major, otherwise in rows.
+Svd decompose(const char* identifier, Batch a, bool full = false, int threads = 1, int gap = -1) {
   const int64_t m = a.rows, n = a.cols, k = std::min(m, n);
   Svd x{{m, full ? m : k, a.count}, {k, 1, a.count}, {full ? n : k, n, a.count}, {}};
   x.info.assign(static_cast<size_t>(a.count), -1);
@@ -55,9 +63,9 @@ Svd decompose(const char* identifier, Batch a, bool full = false, int threads = 
   problem.key.n = n;
   problem.key.batch = a.count;
   problem.a = a.view();
-  problem.u = x.u.view();
+  problem.u = gap < 0 ? x.u.view() : x.u.row_view(gap);
   problem.s = x.s.view();
-  problem.vh = x.vh.view();
+  problem.vh = gap < 0 ? x.vh.view() : x.vh.row_view(gap);
   problem.info = x.info.data();
   const Algorithm* algorithm = find_algorithm(identifier);
   EXPECT_NE(algorithm, nullptr) << identifier;
@@ -207,6 +215,35 @@ TEST_P(LanesSvd, AMatrixKeepsItsBitsAmongOthersAndAlone) {
       EXPECT_EQ(alone.s.at(0, k, 0), together.s.at(b, k, 0));
       for (int64_t i = 0; i < 12; ++i) EXPECT_EQ(alone.u.at(0, i, k), together.u.at(b, i, k));
       for (int64_t j = 0; j < 7; ++j) EXPECT_EQ(alone.vh.at(0, k, j), together.vh.at(b, k, j));
+    }
+  }
+}
+
+// What row_view() holds, in columns again; the gaps are as they were.
+void expect_same(const Batch& in_columns, const Batch& in_rows, int64_t gap) {
+  const int64_t row = in_columns.cols + gap;
+  for (int64_t b = 0; b < in_columns.count; ++b) {
+    for (int64_t i = 0; i < in_columns.rows; ++i) {
+      for (int64_t j = 0; j < row; ++j) {
+        const double found = in_rows.data[static_cast<size_t>((b * in_columns.rows + i) * row + j)];
+        const double wanted = j < in_columns.cols ? in_columns.at(b, i, j) : Batch::kUntouched;
+        EXPECT_EQ(found, wanted) << b << ' ' << i << ' ' << j;
+      }
+    }
+  }
+}
+
+TEST_P(LanesSvd, VectorsGoToRowsAsToColumns) {
+  const int64_t shapes[][2] = {{3, 3}, {12, 7}, {7, 12}, {40, 40}, {100, 40}, {40, 100}, {4, 5}};
+  for (const auto& shape : shapes) {
+    const Batch a = every_kind(shape[0], shape[1]);
+    for (const bool full : {false, true}) {
+      const Svd columns = decompose(GetParam(), a, full);
+      for (const int gap : {0, 3}) {
+        const Svd rows = decompose(GetParam(), a, full, 1, gap);
+        expect_same(columns.u, rows.u, gap);
+        expect_same(columns.vh, rows.vh, gap);
+      }
     }
   }
 }

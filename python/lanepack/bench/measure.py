@@ -22,9 +22,9 @@ from typing import Any
 # contestant's spinning out of the next one's time.
 SETTLE_S = 0.02
 
-# A sample repeats a call until about this much time is filled, after as many calls untimed: the pause
-# and the other contestants have cooled caches, memory and the scheduler (a kernel may leave a woken
-# thread on its waker's core for some milliseconds).
+# A sample repeats a call until about this much time is filled, after as many calls untimed: the
+# pause and the other contestants have cooled caches, memory and the scheduler (a kernel may leave a
+# woken thread on its waker's core for some milliseconds).
 SAMPLE_S = 20e-3
 MAX_REPEATS = 1000
 

@@ -128,7 +128,10 @@ def derivative(
                 tangents = jvp(ctx.args, ctx.saved_tensors, tangent)
             return (*tangents, None)
 
-    Function.__name__ = Function.__qualname__ = f"{op._schema.name.split('::')[1]}_derivative"
+    # Anomaly mode and errors about values changed in place show the name of the backward class.
+    name = op._schema.name.replace("::", "_")
+    Function.__name__ = Function.__qualname__ = name
+    Function._backward_cls.__name__ = f"{name}_backward"
 
     def kernel(keyset, A, *args):
         if not needs_derivative(A):

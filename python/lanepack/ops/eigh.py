@@ -78,11 +78,13 @@ def _eigh_backward(_args, outputs, gradients):
     X = V.mH @ gV
     if V.is_complex():
         check_eigenvectors(X)
-    X = (X - X.mH) * inverse
-    if scale is not None:
-        X = X / scale
-    VX = 0.5 * V @ X if gL is None else torch.add(V * gL.unsqueeze(-2), V @ X, alpha=0.5)
-    return VX @ V.mH
+    if scale is None:
+        X = (X - X.mH) * inverse
+        VX = 0.5 * V @ X if gL is None else torch.add(V * gL.unsqueeze(-2), V @ X, alpha=0.5)
+        return VX @ V.mH
+    X = 0.5 * X  # first: near the overflow limit the sum of two such numbers is not finite
+    VX = V @ ((X - X.mH) * inverse / scale)
+    return (VX if gL is None else VX + V * gL.unsqueeze(-2)) @ V.mH
 
 
 def _eigh_jvp(_args, outputs, dA):

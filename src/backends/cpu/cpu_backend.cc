@@ -11,7 +11,10 @@
 namespace lanepack {
 namespace {
 
-bool any_size(const ProblemKey& key) { return key.device == 0; }
+// A pack counts its elements in int: each fits_... says which sizes stay in range.
+bool fits_tridiagonal_ql(const ProblemKey& key) {
+  return key.device == 0 && key.n <= INT32_MAX / (2 * (key.n + 1));
+}
 
 // One entry per dtype, in the order of Dtype.
 using RunEigh = Status (*)(const EighProblem&);
@@ -31,7 +34,6 @@ Status run_tall_qr(const QrProblem& problem) {
                                    lanes_qr_tall_c128};
   return kRun[static_cast<int>(problem.key.dtype)](problem);
 }
-// A pack counts its elements in int.
 bool fits_householder_qr(const ProblemKey& key) {
   const int64_t columns = key.full ? std::max(key.m, key.n) : key.n;
   return key.device == 0 && columns <= INT32_MAX / (2 * (key.m + 1));
@@ -71,7 +73,8 @@ bool fits_tall_svd(const ProblemKey& key) {
 constexpr Algorithm kAlgorithms[] = {
     {"qr.householder.lanes", Operation::kQr, fits_householder_qr, run_qr, nullptr, nullptr},
     {"qr.tall.lanes", Operation::kQr, fits_tall, run_tall_qr, nullptr, nullptr},
-    {"eigh.tridiagonal_ql.lanes", Operation::kEigh, any_size, nullptr, run_eigh, nullptr},
+    {"eigh.tridiagonal_ql.lanes", Operation::kEigh, fits_tridiagonal_ql, nullptr, run_eigh,
+     nullptr},
     {"svd.bidiagonal_qr.lanes", Operation::kSvd, fits_bidiagonal_qr, nullptr, nullptr,
      run_bidiagonal_qr},
     {"svd.jacobi.lanes", Operation::kSvd, fits_svd, nullptr, nullptr, run_jacobi},

@@ -15,6 +15,7 @@ namespace lanepack {
 namespace HWY_NAMESPACE {
 
 #include "kernels/steps/prepare_thread.simt.h"
+#include "kernels/steps/rayleigh_thread.simt.h"
 #include "kernels/steps/rotation_thread.simt.h"
 #include "kernels/steps/sort_thread.simt.h"
 // after prepare
@@ -29,11 +30,14 @@ struct EighScratch {
   using T = typename L::real;
   using S = typename L::scalar;
   S *a, *v, *work;
+  S* copy;  // of A, by which the values are made to fit the vectors; null: they are not
   T *d, *e;
   int32_t* rank;
 
+  static bool corrected(int n, bool vectors) { return vectors && n >= steps::kRayleighMinN; }
+
   static size_t bytes(int n, int ld, bool vectors) {
-    size_t total = Scratch::rounded(sizeof(S) * n * ld) * (vectors ? 2 : 1);
+    size_t total = Scratch::rounded(sizeof(S) * n * ld) * (1 + vectors + corrected(n, vectors));
     total += Scratch::rounded(sizeof(S) * 2 * n) + 2 * Scratch::rounded(sizeof(T) * n);
     return total + Scratch::rounded(sizeof(int32_t) * n * L::kWidth);
   }
@@ -41,6 +45,7 @@ struct EighScratch {
     Scratch scratch(base);
     a = scratch.take<S>(static_cast<size_t>(n) * ld);
     v = vectors ? scratch.take<S>(static_cast<size_t>(n) * ld) : nullptr;
+    copy = corrected(n, vectors) ? scratch.take<S>(static_cast<size_t>(n) * ld) : nullptr;
     work = scratch.take<S>(2 * static_cast<size_t>(n));
     d = scratch.take<T>(n);
     e = scratch.take<T>(n);
@@ -90,7 +95,9 @@ HWY_NOINLINE void eigh_pack(const EighProblem& problem, N n, int64_t first, int 
   simt::mask_of<T> converged;
   {
     const FlushSubnormals flush;
+    if (x.copy != nullptr) __builtin_memcpy(x.copy, x.a, sizeof(typename L::scalar) * n * ld);
     converged = eigh::solve(n, x.a, ld, x.v, x.d, x.e, x.work, vectors);
+    if (x.copy != nullptr) steps::correct_eigenvalues(n, x.copy, x.v, ld, x.d);
   }
   finish_eigh<L>(n, ld, x, p);
   RealView<F> w = real_view<F, 1>(problem.w);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Load and store between matrices in memory and packs of lanes. Element (i, j) of lane w, part p
 // (real, imaginary) lies at pack[((j * ld + i) * P + p) * stride + w] (stride: the
-// reals of one T). Three forms: lanes adjacent in memory (batch stride of one element), matrices
-// with adjacent elements (transposed in registers, in tiles of 16 bytes a row), and any strides
-// (copy loops; gathers were 2 to 3.5 times slower).
+// reals of one T). Lanes adjacent in memory (batch stride of one element) are copied, elements
+// adjacent along a column or a row are transposed in registers, in tiles of 16 bytes a row, and any
+// strides are served by copy loops (gathers were 2 to 3.5 times slower).
 #if defined(LANEPACK_BACKENDS_CPU_LANES_IO_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef LANEPACK_BACKENDS_CPU_LANES_IO_INL_H_
 #undef LANEPACK_BACKENDS_CPU_LANES_IO_INL_H_
@@ -270,18 +270,19 @@ HWY_INLINE void transpose_matrix(const F* from, int rows, int cols, F* to, ptrdi
   if constexpr (B > 1 && sizeof(F) * P <= 8) {
     if (rows >= B && cols >= B) {
       const hn::CappedTag<E, B> d;
-      const E* const source = reinterpret_cast<const E*>(from);
+      const hn::Repartition<F, hn::CappedTag<E, B>> df;  // memory is of F, and aligned for it alone
       for (int r = 0; r < cols; r += B) {
         if (r > cols - B) r = cols - B;  // the last tile overlaps the one before
         for (int i = 0; i < rows; i += B) {
           if (i > rows - B) i = rows - B;
           hn::Vec<hn::CappedTag<E, B>> t[B];
           for (int x = 0; x < B; ++x) {
-            t[x] = hn::LoadU(d, source + static_cast<ptrdiff_t>(r + x) * rows + i);
+            const F* const at = from + (static_cast<ptrdiff_t>(r + x) * rows + i) * P;
+            t[x] = hn::BitCast(d, hn::LoadU(df, at));
           }
           simt::transpose_tiles(d, t);
           for (int x = 0; x < B; ++x) {
-            hn::StoreU(t[x], d, reinterpret_cast<E*>(to + (i + x) * to_row) + r);
+            hn::StoreU(hn::BitCast(df, t[x]), df, to + (i + x) * to_row + r * P);
           }
         }
       }

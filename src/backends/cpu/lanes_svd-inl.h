@@ -16,6 +16,7 @@ namespace lanepack {
 namespace HWY_NAMESPACE {
 
 #include "kernels/steps/prepare_thread.simt.h"
+#include "kernels/steps/rayleigh_thread.simt.h"
 #include "kernels/steps/rotation_thread.simt.h"
 #include "kernels/steps/sort_thread.simt.h"
 // after prepare
@@ -37,8 +38,10 @@ struct SvdShape {
   int m, n;   // of what is decomposed: m >= n
   bool wide;  // A has more columns than rows
   bool vectors;
-  bool qr_first;  // the iteration works on R
-  int columns_u;  // of U_b: n (thin) or m (full)
+  bool qr_first;   // the iteration works on R
+  bool corrected;  // values are made to fit the vectors, which needs a copy of what is iterated on
+  bool u_by_rows;  // the columns of a row of U_b's place are adjacent: its store needs spare memory
+  int columns_u;   // of U_b: n (thin) or m (full)
   int ld, ldv;
 
   SvdShape(const SvdProblem& problem, SvdMethod method) {
@@ -50,10 +53,16 @@ struct SvdShape {
     // Jacobi needs a square matrix, bidiagonalisation gains from one (measured: from a ratio
     // of 1.6).
     qr_first = method == SvdMethod::kJacobi ? m > n : n > 1 && 5 * static_cast<int64_t>(m) >= 8 * n;
+    corrected = method == SvdMethod::kBidiagonalQr && vectors && n >= steps::kRayleighMinN;
+    const int64_t across = wide ? problem.vh.row_stride : problem.u.col_stride;
+    const int64_t along = wide ? problem.vh.col_stride : problem.u.row_stride;
+    u_by_rows = vectors && n > kSortMaxN && across == 1 && along != 1;
     columns_u = vectors && key.full ? m : n;
     ld = leading_dimension(m);
     ldv = leading_dimension(n);
   }
+  int core_rows() const { return qr_first ? n : m; }
+  int core_ld() const { return qr_first ? ldv : ld; }
   // Entries of S and of its real type that the texts need besides the matrices.
   size_t work() const {
     const size_t rows = qr_first ? n : m;
@@ -67,20 +76,21 @@ template <class L>
 struct SvdScratch {
   using T = typename L::real;
   using S = typename L::scalar;
-  S *a, *r, *v, *work;
+  S *a, *r, *v, *copy, *work;
   T *d, *real_work;
   int32_t* rank;
   typename L::F* spare;  // for the store of U_b by rows
 
   static size_t spare_reals(const SvdShape& x) {
     const size_t lanes = std::min(L::kWidth, simt::tile_order<typename L::F>());
-    return x.wide && x.vectors ? lanes * x.m * x.n * L::kParts : 0;
+    return x.u_by_rows ? lanes * x.m * x.n * L::kParts : 0;
   }
   static size_t bytes(const SvdShape& x) {
     const size_t n = static_cast<size_t>(x.n);
     return Scratch::rounded(sizeof(S) * x.columns_u * x.ld) +
            (x.qr_first ? Scratch::rounded(sizeof(S) * n * x.ldv) : 0) +
            (x.vectors ? Scratch::rounded(sizeof(S) * n * x.ldv) : 0) +
+           (x.corrected ? Scratch::rounded(sizeof(S) * n * x.core_ld()) : 0) +
            Scratch::rounded(sizeof(S) * x.work()) + Scratch::rounded(sizeof(T) * n) +
            Scratch::rounded(sizeof(T) * x.real_work()) +
            Scratch::rounded(sizeof(int32_t) * n * L::kWidth) +
@@ -92,6 +102,7 @@ struct SvdScratch {
     a = scratch.take<S>(static_cast<size_t>(x.columns_u) * x.ld);
     r = x.qr_first ? scratch.take<S>(n * x.ldv) : nullptr;
     v = x.vectors ? scratch.take<S>(n * x.ldv) : nullptr;
+    copy = x.corrected ? scratch.take<S>(n * x.core_ld()) : nullptr;
     work = scratch.take<S>(x.work());
     d = scratch.take<T>(n);
     real_work = scratch.take<T>(x.real_work());
@@ -111,14 +122,17 @@ simt::mask_of<typename L::real> svd_any_size(const SvdShape& shape, SvdMethod me
     svd::copy_triangle(n, x.a, shape.ld, x.d, x.r, shape.ldv);
   }
   S* const core = shape.qr_first ? x.r : x.a;
-  const int ld = shape.qr_first ? shape.ldv : shape.ld;
+  const int rows = shape.core_rows(), ld = shape.core_ld();
+  if (shape.corrected) __builtin_memcpy(x.copy, core, sizeof(S) * n * ld);
   simt::mask_of<typename L::real> converged;
   if (method == SvdMethod::kJacobi) {
     converged = svd::jacobi<S>(n, core, ld, x.v, shape.ldv, x.d, x.work, x.real_work);
   } else {
-    converged = svd::bidiagonal_qr<S>(shape.qr_first ? n : m, n, core, ld,
-                                      shape.qr_first ? n : shape.columns_u, x.v, shape.ldv, x.d,
-                                      x.work, x.real_work);
+    converged = svd::bidiagonal_qr<S>(rows, n, core, ld, shape.qr_first ? n : shape.columns_u, x.v,
+                                      shape.ldv, x.d, x.work, x.real_work);
+  }
+  if (shape.corrected) {
+    steps::correct_singular_values<S>(rows, n, x.copy, ld, core, ld, x.v, shape.ldv, x.d);
   }
   if (shape.qr_first && shape.vectors) {
     qr::form_q(m, n, shape.columns_u, x.a, shape.ld, tau);
@@ -187,15 +201,14 @@ HWY_NOINLINE void store_svd_vectors(const SvdProblem& problem, const SvdShape& s
     F* const from = a + static_cast<ptrdiff_t>(shape.n) * shape.ld * P * V;
     store_pack<F, P, W, V>(right, first, count, shape.m, rest, from, shape.ld, nullptr);
   }
-  // One of the two is written by rows; the other one's pack is its spare memory.
-  F* const b = reinterpret_cast<F*>(x.v);
-  if (x.rank != nullptr && to_u.col == P && to_u.row != P) {
-    store_pack<F, P, W, V>(to_v, first, count, shape.n, shape.n, b, shape.ldv, x.rank);
+  if (shape.u_by_rows) {
     store_pack_by_rows<F, P, W, V>(to_u, first, count, shape.m, shape.n, a, shape.ld, x.rank,
                                    x.spare);
-    return;
+  } else {
+    store_pack<F, P, W, V>(to_u, first, count, shape.m, shape.n, a, shape.ld, x.rank);
   }
-  store_pack<F, P, W, V>(to_u, first, count, shape.m, shape.n, a, shape.ld, x.rank);
+  // U_b is stored: its pack is spare memory now.
+  F* const b = reinterpret_cast<F*>(x.v);
   if (x.rank != nullptr && to_v.col == P && to_v.row != P) {
     store_pack_by_rows<F, P, W, V>(to_v, first, count, shape.n, shape.n, b, shape.ldv, x.rank, a);
   } else {
@@ -262,15 +275,13 @@ constexpr int kPairMaxN = 16;
 
 template <class S, int kOrder>
 Status svd_sized(const SvdProblem& problem, const SvdShape& shape, SvdMethod method) {
-  return run_at_best_width < S,
-         kOrder == 0
-             ? 2
-             : 4 > (
-                       problem.key.threads, problem.key.batch, shape.m <= kPairMaxN,
-                       [&](int width) { return svd_cost_ns<S>(shape, width); },
-                       [&]<class L>(int threads, double ns) {
-                         return svd_at_width<L, kOrder>(problem, shape, method, threads, ns);
-                       });
+  constexpr int kVectors = kOrder == 0 ? 2 : 4;
+  return run_at_best_width<S, kVectors>(
+      problem.key.threads, problem.key.batch, shape.m <= kPairMaxN,
+      [&](int width) { return svd_cost_ns<S>(shape, width); },
+      [&]<class L>(int threads, double ns) {
+        return svd_at_width<L, kOrder>(problem, shape, method, threads, ns);
+      });
 }
 
 template <class S>

@@ -2,8 +2,9 @@
 // What the tall routes share on CPU lanes: the rows of one matrix lie across the lanes. A matrix
 // that fits in a core's cache is one block; a longer one is cut into blocks of rows, whose R
 // factors are stacked (TSQR, Demmel, Grigori, Hoemmen and Langou 2012, one level). Blocks depend on
-// (m, n, dtype) alone, and threads only share them out, so the bits depend on neither batch,
-// threads nor instruction set. Included by lanes_qr_tall-inl.h and lanes_svd_tall-inl.h.
+// (m, n, dtype) alone, and threads only share them out, so the bits depend on neither batch nor
+// threads, and are the same for every instruction set that has fused multiply-adds. Included by
+// lanes_qr_tall-inl.h and lanes_svd_tall-inl.h.
 #if defined(LANEPACK_BACKENDS_CPU_LANES_TALL_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef LANEPACK_BACKENDS_CPU_LANES_TALL_INL_H_
 #undef LANEPACK_BACKENDS_CPU_LANES_TALL_INL_H_
