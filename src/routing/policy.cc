@@ -13,7 +13,7 @@ constexpr int kDtypes = 4;
 constexpr const char* kSuffixes[kDtypes] = {"", "_f64", "_c64", "_c128"};
 constexpr const char* kFamilies[] = {"qr", "eigh", "svd"};
 constexpr int kFamilyCount = 3;
-constexpr int kThresholdCount = 5;
+constexpr int kThresholdCount = static_cast<int>(Threshold::kCount);
 constexpr int64_t kMaxOrder = 2147483647;
 
 struct Definition {

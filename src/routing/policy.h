@@ -25,6 +25,7 @@ enum class Threshold : int32_t {
   // Largest max(m, n) of a matrix that comes alone for the lanes (routing `fastest`): it fills one
   // lane of many, so that LAPACK is faster from a smaller order. lone_lanes_max_n.
   kLoneLanesMaxN = 4,
+  kCount
 };
 
 // The value in force; the family must have the threshold.

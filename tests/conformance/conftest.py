@@ -70,7 +70,7 @@ def _table(rows):
         ratios = [
             (mine / max(theirs, 1e-9), family, n)
             for mine, theirs, family, n in known
-            if n > 32 and mine > 2
+            if max(map(int, n.split("x"))) > 32 and mine > 2
         ]
         cells = [*key, _format(ours[0]), f"{ours[2]}, {ours[3]}"]
         cells += [_format(lapack[1]), f"{lapack[2]}, {lapack[3]}"] if lapack else ["-", "-"]
