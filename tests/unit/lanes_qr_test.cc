@@ -16,9 +16,6 @@
 namespace lanepack::test {
 namespace {
 
-// In units of sqrt(n) u, 1-norm.
-constexpr double kResidualBound = 20;
-constexpr double kOrthogonalityBound = 30;
 constexpr const char* kHouseholder = "qr.householder.lanes";
 constexpr const char* kTall = "qr.tall.lanes";
 
@@ -35,14 +32,9 @@ struct Qr {
         r(a.batch(), q.cols(), a.cols(), order),
         info(static_cast<size_t>(a.batch()), -5) {
     QrProblem problem{};
-    problem.key.operation = Operation::kQr;
-    problem.key.dtype = dtype_of<S>();
-    problem.key.threads = threads;
+    problem.key = make_key(Operation::kQr, a, threads);
     problem.key.full = mode == Mode::kComplete;
     problem.key.want_q = mode != Mode::kR;
-    problem.key.m = a.rows();
-    problem.key.n = a.cols();
-    problem.key.batch = a.batch();
     problem.a = a.view();
     problem.q = q.view();
     problem.r = r.view();
@@ -206,11 +198,7 @@ void check_bits(const char* identifier, int64_t m, int64_t n, int64_t batch) {
   for (const int64_t size : {int64_t{1}, int64_t{3}}) {
     const int64_t first = batch - size;
     Batch<S> part(size, m, n);
-    for (int64_t b = 0; b < size; ++b) {
-      for (int64_t j = 0; j < n; ++j) {
-        for (int64_t i = 0; i < m; ++i) part(b, i, j) = a(first + b, i, j);
-      }
-    }
+    copy_batch(a, &part);
     const Qr<S> y(identifier, part, Mode::kReduced);
     for (int64_t b = 0; b < size; ++b) EXPECT_TRUE(same_results(x, first + b, y, b)) << size;
   }

@@ -17,8 +17,6 @@ namespace lanepack::test {
 namespace {
 
 // In units of sqrt(n) u, 1-norm.
-constexpr double kResidualBound = 20;
-constexpr double kOrthogonalityBound = 30;
 constexpr double kDifferenceBound = 12;
 constexpr const char* kTall = "svd.tall.lanes";
 
@@ -36,12 +34,8 @@ struct Svd {
         s(a.batch(), u.cols(), 1, order),
         info(static_cast<size_t>(a.batch()), -5) {
     SvdProblem problem{};
-    problem.key.operation = want == Want::kVectors ? Operation::kSvd : Operation::kSvdvals;
-    problem.key.dtype = dtype_of<S>();
-    problem.key.threads = threads;
-    problem.key.m = a.rows();
-    problem.key.n = a.cols();
-    problem.key.batch = a.batch();
+    problem.key =
+        make_key(want == Want::kVectors ? Operation::kSvd : Operation::kSvdvals, a, threads);
     problem.a = a.view();
     problem.s = s.view();
     if (want == Want::kVectors) {
@@ -57,25 +51,6 @@ struct Svd {
     EXPECT_EQ(algorithm->run_svd(problem), Status::kOk) << last_error();
   }
 };
-
-template <class S>
-void check_svd(const Batch<S>& a, const Svd<S>& x, int64_t b) {
-  using R = real_t<S>;
-  const int64_t n = std::max(a.rows(), a.cols());
-  const auto wide = widen(a, b), u = widen(x.u, b), vh = widen(x.vh, b);
-  auto us = u;
-  scale_columns(&us, x.s, b);
-  EXPECT_EQ(x.info[b], 0);
-  EXPECT_LE(in_units<R>(norm1_difference(product(us, vh), wide), norm1(wide), n), kResidualBound);
-  EXPECT_LE(orthogonality<R>(u, n), kOrthogonalityBound);
-  EXPECT_LE(orthogonality<R>(adjoint(vh), n), kOrthogonalityBound);
-  for (int64_t k = 0; k < x.s.rows(); ++k) {
-    EXPECT_GE(x.s(b, k, 0), 0);
-    if (k > 0) {
-      EXPECT_LE(x.s(b, k, 0), x.s(b, k - 1, 0));
-    }
-  }
-}
 
 template <class S>
 void check_values(const Svd<S>& x, const Svd<S>& values, int64_t b, int64_t n) {
@@ -135,11 +110,7 @@ void check_bits(int64_t m, int64_t n, int64_t batch) {
   for (const int64_t size : {int64_t{1}, int64_t{3}}) {
     const int64_t first = batch - size;
     Batch<S> part(size, m, n);
-    for (int64_t b = 0; b < size; ++b) {
-      for (int64_t j = 0; j < n; ++j) {
-        for (int64_t i = 0; i < m; ++i) part(b, i, j) = a(first + b, i, j);
-      }
-    }
+    copy_batch(a, &part);
     const Svd<S> y(part);
     for (int64_t b = 0; b < size; ++b) EXPECT_TRUE(same_results(x, first + b, y, b)) << size;
   }

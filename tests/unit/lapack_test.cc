@@ -14,8 +14,6 @@ namespace lanepack::test {
 namespace {
 
 // In units of sqrt(n) u, 1-norm.
-constexpr double kResidualBound = 20;
-constexpr double kOrthogonalityBound = 30;
 constexpr double kValueBound = 12;
 
 template <class S>
@@ -45,26 +43,6 @@ void check_eigh(const Batch<S>& a, const Eigh<S>& x, int64_t b) {
   EXPECT_LE(in_units<R>(norm1_difference(product(wide, v), vw), norm1(wide), n), kResidualBound);
   EXPECT_LE(orthogonality<R>(v, n), kOrthogonalityBound);
   for (int64_t i = 1; i < n; ++i) EXPECT_LE(x.w(b, i - 1, 0), x.w(b, i, 0));
-}
-
-template <class S>
-void check_svd(const Batch<S>& a, const Svd<S>& x, int64_t b) {
-  using R = real_t<S>;
-  const int64_t n = std::max(a.rows(), a.cols());
-  const auto wide = widen(a, b), u = widen(x.u, b), vh = widen(x.vh, b);
-  WideMatrix<wide_t<S>> us(a.rows(), x.s.rows());
-  std::copy_n(u.x.begin(), us.x.size(), us.x.begin());
-  scale_columns(&us, x.s, b);
-  EXPECT_EQ(x.info[b], 0);
-  EXPECT_LE(in_units<R>(norm1_difference(product(us, vh), wide), norm1(wide), n), kResidualBound);
-  EXPECT_LE(orthogonality<R>(u, n), kOrthogonalityBound);
-  EXPECT_LE(orthogonality<R>(adjoint(vh), n), kOrthogonalityBound);
-  for (int64_t i = 0; i < x.s.rows(); ++i) {
-    EXPECT_GE(x.s(b, i, 0), 0);
-    if (i > 0) {
-      EXPECT_GE(x.s(b, i - 1, 0), x.s(b, i, 0));
-    }
-  }
 }
 
 TYPED_TEST_SUITE(Lapack, Scalars);

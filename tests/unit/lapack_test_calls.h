@@ -46,18 +46,6 @@ inline const std::vector<const Library*>& libraries() {
 }
 
 template <class S>
-ProblemKey make_key(Operation operation, const Batch<S>& a, int threads) {
-  ProblemKey key{};
-  key.operation = operation;
-  key.dtype = dtype_of<S>();
-  key.threads = threads;
-  key.m = a.rows();
-  key.n = a.cols();
-  key.batch = a.batch();
-  return key;
-}
-
-template <class S>
 struct Qr {
   Batch<S> q, r;
   std::vector<int32_t> info;

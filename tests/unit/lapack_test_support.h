@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrices, strided batches and measures in long double for the tests of the LAPACK backend.
+// Matrices, strided batches, measures in long double and checks for the tests of LAPACK and lanes.
 #ifndef LANEPACK_TESTS_UNIT_LAPACK_TEST_SUPPORT_H_
 #define LANEPACK_TESTS_UNIT_LAPACK_TEST_SUPPORT_H_
+
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,8 +15,13 @@
 #include <vector>
 
 #include "core/types.h"
+#include "operations/problem.h"
 
 namespace lanepack::test {
+
+// In units of sqrt(n) u, 1-norm.
+constexpr double kResidualBound = 20;
+constexpr double kOrthogonalityBound = 30;
 
 template <class S>
 constexpr Dtype dtype_of() {
@@ -95,13 +102,27 @@ class Batch {
   std::vector<S> memory_;
 };
 
+// The last matrices of `from`, as many as `to` holds.
 template <class S>
 void copy_batch(const Batch<S>& from, Batch<S>* to) {
-  for (int64_t b = 0; b < from.batch(); ++b) {
+  const int64_t first = from.batch() - to->batch();
+  for (int64_t b = 0; b < to->batch(); ++b) {
     for (int64_t j = 0; j < from.cols(); ++j) {
-      for (int64_t i = 0; i < from.rows(); ++i) (*to)(b, i, j) = from(b, i, j);
+      for (int64_t i = 0; i < from.rows(); ++i) (*to)(b, i, j) = from(first + b, i, j);
     }
   }
+}
+
+template <class S>
+ProblemKey make_key(Operation operation, const Batch<S>& a, int threads) {
+  ProblemKey key{};
+  key.operation = operation;
+  key.dtype = dtype_of<S>();
+  key.threads = threads;
+  key.m = a.rows();
+  key.n = a.cols();
+  key.batch = a.batch();
+  return key;
 }
 
 template <class S>
@@ -275,6 +296,27 @@ double orthogonality(const WideMatrix<W>& q, int64_t n) {
   WideMatrix<W> gram = product(adjoint(q), q);
   for (int64_t j = 0; j < gram.cols; ++j) gram(j, j) -= W(1);
   return in_units<R>(norm1(gram), 1, n);
+}
+
+// x: U, S, V^H and info, thin or full.
+template <class S, class Svd>
+void check_svd(const Batch<S>& a, const Svd& x, int64_t b) {
+  using R = real_t<S>;
+  const int64_t n = std::max(a.rows(), a.cols());
+  const auto wide = widen(a, b), u = widen(x.u, b), vh = widen(x.vh, b);
+  WideMatrix<wide_t<S>> us(a.rows(), x.s.rows());
+  std::copy_n(u.x.begin(), us.x.size(), us.x.begin());
+  scale_columns(&us, x.s, b);
+  EXPECT_EQ(x.info[b], 0);
+  EXPECT_LE(in_units<R>(norm1_difference(product(us, vh), wide), norm1(wide), n), kResidualBound);
+  EXPECT_LE(orthogonality<R>(u, n), kOrthogonalityBound);
+  EXPECT_LE(orthogonality<R>(adjoint(vh), n), kOrthogonalityBound);
+  for (int64_t i = 0; i < x.s.rows(); ++i) {
+    EXPECT_GE(x.s(b, i, 0), 0);
+    if (i > 0) {
+      EXPECT_GE(x.s(b, i - 1, 0), x.s(b, i, 0));
+    }
+  }
 }
 
 }  // namespace lanepack::test
