@@ -43,14 +43,10 @@ using real_of = typename traits<S>::real;
 template <class S>
 using mask_of = typename traits<S>::mask;
 
-// Two and four T for one wide load or store.
-template <class T>
-struct alignas(2 * sizeof(T)) vector2 {
-  T x, y;
-};
-template <class T>
-struct alignas(16) vector4 {
-  T x, y, z, w;
+// k of X, aligned to their size (at most 16 bytes): one wide load or store.
+template <class X, int k>
+struct alignas(k * sizeof(X)) packet {
+  X x[k];
 };
 
 // The bits of a T as an integer.

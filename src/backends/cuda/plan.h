@@ -49,7 +49,7 @@ bool plan_svd_thread(const ProblemKey& key, LaunchPlan* plan);
 bool plan_svd_warp(const ProblemKey& key, LaunchPlan* plan);
 
 // `x` as the kernels see it.
-steps::view device_view(const MatrixBatch& x, int64_t element_bytes);
+steps::view device_view(const MatrixBatch& x);
 
 }  // namespace lanepack::cuda
 

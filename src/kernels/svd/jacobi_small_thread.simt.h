@@ -4,9 +4,9 @@
 
 namespace svd {
 
-// One sweep over all pairs of columns; z is not touched without kVectors.
-template <bool kVectors, int n, class S>
-SIMT_FN simt::mask_of<S> small_sweep(SIMT_PRIVATE S (&a)[n][n], SIMT_PRIVATE S (&z)[n][n]) {
+// One sweep over all pairs of columns, of m entries each; z is not touched without kVectors.
+template <bool kVectors, int n, int m, class S>
+SIMT_FN simt::mask_of<S> small_sweep(SIMT_PRIVATE S (&a)[n][m], SIMT_PRIVATE S (&z)[n][n]) {
   using T = simt::real_of<S>;
   const T zero = simt::constant<T>(0.0f);
   const T limit = jacobi_limit<T>(n);
@@ -15,7 +15,7 @@ SIMT_FN simt::mask_of<S> small_sweep(SIMT_PRIVATE S (&a)[n][n], SIMT_PRIVATE S (
   for (int j = 0; j < n; ++j) {
     norms[j] = zero;
     SIMT_UNROLL
-    for (int i = 0; i < n; ++i) norms[j] = simt::norm2(a[j][i], norms[j]);
+    for (int i = 0; i < m; ++i) norms[j] = simt::norm2(a[j][i], norms[j]);
   }
   simt::mask_of<T> turned = simt::mask_all<T>(false);
   SIMT_UNROLL
@@ -24,13 +24,13 @@ SIMT_FN simt::mask_of<S> small_sweep(SIMT_PRIVATE S (&a)[n][n], SIMT_PRIVATE S (
     for (int q = p + 1; q < n; ++q) {
       S gamma = simt::zero<S>();
       SIMT_UNROLL
-      for (int i = 0; i < n; ++i) gamma = simt::fma_conj(a[p][i], a[q][i], gamma);
+      for (int i = 0; i < m; ++i) gamma = simt::fma_conj(a[p][i], a[q][i], gamma);
       const plane_rotation<S> r = orthogonalising_rotation(norms[p], norms[q], gamma, limit);
       turned = simt::mask_or(turned, r.active);
       norms[p] = norms[p] - r.shift;
       norms[q] = norms[q] + r.shift;
       SIMT_UNROLL
-      for (int i = 0; i < n; ++i) turn(a[p][i], a[q][i], r);
+      for (int i = 0; i < m; ++i) turn(a[p][i], a[q][i], r);
       if (!kVectors) continue;
       SIMT_UNROLL
       for (int i = 0; i < n; ++i) turn(z[p][i], z[q][i], r);

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of the text "qr_thread", in order.
+#include "kernels/steps/householder_thread.simt.h"
+#include "kernels/steps/prepare_thread.simt.h"
+#include "kernels/steps/sort_thread.simt.h"
+#include "kernels/steps/view.simt.h"
+// after what stands above
+#include "kernels/qr/arguments.simt.h"
+#include "kernels/qr/householder_small_thread.simt.h"
+#include "kernels/steps/staging_thread.simt.h"
+// after what stands above
+#include "kernels/steps/small_thread.simt.h"
+// after what stands above
+#include "kernels/qr/small_thread.simt.h"

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of the text "svd_thread", in order.
+#include "kernels/steps/householder_thread.simt.h"
+#include "kernels/steps/prepare_thread.simt.h"
+#include "kernels/steps/sort_thread.simt.h"
+#include "kernels/steps/view.simt.h"
+// after what stands above
+#include "kernels/steps/staging_thread.simt.h"
+#include "kernels/svd/arguments.simt.h"
+#include "kernels/svd/jacobi_thread.simt.h"
+// after what stands above
+#include "kernels/steps/small_thread.simt.h"
+#include "kernels/svd/jacobi_small_thread.simt.h"
+// after what stands above
+#include "kernels/svd/small_thread.simt.h"
