@@ -15,6 +15,17 @@ inline constexpr int64_t kThreadMaxN = 8;
 // Threads of a block where each holds a matrix: steps::kThreads of staging_thread.simt.h.
 inline constexpr int kThreadBlock = 64;
 
+// One matrix to lanes of a warp: rows or columns to this.
+inline constexpr int64_t kWarpMaxN = 32;
+// Static shared memory of a block.
+inline constexpr int64_t kMostSharedBytes = 48 * 1024;
+
+inline int round_up(int64_t x, int multiple) {
+  return static_cast<int>((x + multiple - 1) / multiple * multiple);
+}
+// Lanes that n rows or columns need: 8, 16 or 32.
+inline int lanes_for(int64_t n) { return n <= 8 ? 8 : n <= 16 ? 16 : 32; }
+
 }  // namespace lanepack::cuda
 
 #endif  // LANEPACK_BACKENDS_CUDA_PLAN_PARTS_H_

@@ -20,4 +20,38 @@ bool plan_eigh_thread(const ProblemKey& key, LaunchPlan* plan) {
   return true;
 }
 
+namespace {
+
+// Lanes to a matrix in the iteration: each holds 4 real rows in float32 and 2 in float64, 3 of 24
+// (docs/measurements: more lanes repeat the chain of scalars, fewer hold more shared memory).
+int ql_lanes(Dtype dtype, int order) {
+  const int parts = is_complex(dtype) ? 2 : 1;
+  if (order == 24) return 8 * parts;
+  return order * parts / (real_dtype(dtype) == Dtype::kF64 ? 2 : 4);
+}
+
+}  // namespace
+
+bool plan_eigh_warp(const ProblemKey& key, LaunchPlan* plan) {
+  if (key.n < 1 || key.n > kWarpMaxN) return false;
+  *plan = {};
+  const bool vectors = key.operation == Operation::kEigh;
+  const int order = round_up(key.n, 8), lanes = lanes_for(key.n);
+  const char* scalar = scalar_name(key.dtype);
+  const int threads = key.dtype == Dtype::kC128 ? 32 : 64;
+  plan->count = 2;
+  KernelPlan& reduce = plan->kernels[0];
+  reduce = {"eigh_warp", "", threads, threads / lanes, 0};
+  std::snprintf(reduce.name, sizeof(reduce.name), "eigh::kernel_reduce<%s, %d, %d, %s, %d>", scalar,
+                order, lanes, vectors ? "true" : "false", threads);
+  const int iterating = vectors ? ql_lanes(key.dtype, order) : 1;
+  KernelPlan& iterate = plan->kernels[1];
+  iterate = {"eigh_warp", "", 32, 32 / iterating, 0};
+  std::snprintf(iterate.name, sizeof(iterate.name), "eigh::kernel_ql<%s, %d, %d, %s>", scalar,
+                order, iterating, vectors ? "true" : "false");
+  // struct tridiagonal of tridiagonalise_warp.simt.h
+  plan->workspace_bytes = key.batch * (2 * key.n + 1) * size_bytes(real_dtype(key.dtype));
+  return true;
+}
+
 }  // namespace lanepack::cuda

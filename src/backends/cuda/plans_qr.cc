@@ -24,4 +24,27 @@ bool plan_qr_thread(const ProblemKey& key, LaunchPlan* plan) {
   return true;
 }
 
+bool plan_qr_warp(const ProblemKey& key, LaunchPlan* plan) {
+  const int64_t m = key.m, n = key.n, rows = key.full ? m : std::min(m, n);
+  const int64_t columns = key.want_q ? std::max(n, rows) : n;
+  if (m < 1 || n < 1 || columns > kWarpMaxN || rows > kWarpMaxN) return false;
+  const int64_t bytes = size_bytes(key.dtype);
+  const int height = m <= 64 ? round_up(m, 8) : round_up(m, 32), lanes = lanes_for(columns);
+  // What a lane holds in registers: more spills.
+  constexpr int64_t kMostBytes = 512;
+  if (height * bytes > kMostBytes) return false;
+  // warp_layout of householder_warp.simt.h
+  const int64_t stride = (height * bytes / 16 | 1) * 16 / bytes;
+  const int64_t shared = (lanes * stride + lanes * (lanes + 1) + 2 * lanes + 3) * bytes;
+  const int threads = 64 / lanes * shared <= kMostSharedBytes ? 64 : 32;
+  if (threads / lanes * shared > kMostSharedBytes) return false;
+  *plan = {};
+  plan->count = 1;
+  KernelPlan& kernel = plan->kernels[0];
+  kernel = {"qr_warp", "", threads, threads / lanes, 0};
+  std::snprintf(kernel.name, sizeof(kernel.name), "qr::kernel_warp<%s, %d, %d, %s, %d>",
+                scalar_name(key.dtype), height, lanes, key.want_q ? "true" : "false", threads);
+  return true;
+}
+
 }  // namespace lanepack::cuda

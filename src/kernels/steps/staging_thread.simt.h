@@ -190,20 +190,6 @@ SIMT_FN void fill_slot(SIMT_SHARED S* slot, int count, S value) {
   for (int i = 0; i < count; ++i) slot[i] = value;
 }
 
-template <class S>
-SIMT_FN S nan_entry() {
-  using T = simt::real_of<S>;
-  return simt::from_parts<S>(simt::not_a_number<T>(), simt::not_a_number<T>());
-}
-
-// What stands in `info`: include/lanepack/lanepack.h.
-SIMT_CONSTANT int kInfoNotFinite = 2147483647;
-SIMT_CONSTANT int kInfoNoConvergence = 2147483646;
-
-SIMT_FN int info_of(bool not_finite, bool converged) {
-  return not_finite ? kInfoNotFinite : converged ? 0 : kInfoNoConvergence;
-}
-
 // The first matrix of this warp in the batch, and the distance to its next ones.
 SIMT_FN simt::int64 first_of_warp() {
   return static_cast<simt::int64>(simt::block_index()) * kThreads + simt::thread_index() / 32 * 32;

@@ -2,6 +2,7 @@
 // The parts of the text "qr_thread", in order.
 #include "kernels/steps/householder_thread.simt.h"
 #include "kernels/steps/prepare_thread.simt.h"
+#include "kernels/steps/report.simt.h"
 #include "kernels/steps/sort_thread.simt.h"
 #include "kernels/steps/view.simt.h"
 // after what stands above

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of the text "eigh_warp", in order.
+#include "kernels/steps/householder_thread.simt.h"
+#include "kernels/steps/report.simt.h"
+#include "kernels/steps/view.simt.h"
+// after what stands above
+#include "kernels/eigh/arguments.simt.h"
+#include "kernels/steps/staging_warp.simt.h"
+// after what stands above
+#include "kernels/eigh/tridiagonalise_warp.simt.h"
+// after what stands above
+#include "kernels/eigh/implicit_ql_warp.simt.h"
