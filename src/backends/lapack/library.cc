@@ -11,6 +11,7 @@
 #include <new>
 
 #include "backends/backend.h"
+#include "core/platform/loaded_images.h"
 #include "core/thread_pool.h"
 #include "symbol_versions.h"
 

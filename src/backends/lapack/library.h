@@ -101,10 +101,6 @@ const Library* library();
 // driver is missing or integers have 64 bits.
 bool fill_library(void* handle, const char* prefix, const char* file, Library* library);
 
-// Path of the first loaded shared object whose file name starts with `stem`; false if there is
-// none. One source file per system, chosen by CMake.
-bool loaded_library_path(const char* stem, char* path, size_t capacity);
-
 // Holds the library to `threads` threads while it lives; to one in a forked child, where the
 // parent's threads do not exist and MKL waits for them for ever.
 class ThreadLimit {

@@ -10,6 +10,7 @@ __asm__(".symver pthread_sigmask,pthread_sigmask@GLIBC_2.17");
 __asm__(".symver pthread_attr_setstacksize,pthread_attr_setstacksize@GLIBC_2.17");
 __asm__(".symver dlopen,dlopen@GLIBC_2.17");
 __asm__(".symver dlsym,dlsym@GLIBC_2.17");
+__asm__(".symver dlerror,dlerror@GLIBC_2.17");
 __asm__(".symver dladdr,dladdr@GLIBC_2.17");
 
 #endif  // LANEPACK_CORE_PLATFORM_SYMBOL_VERSIONS_H_

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include "backends/lapack/library.h"
+#include "core/platform/loaded_images.h"
 
-namespace lanepack::lapack {
+namespace lanepack {
 namespace {
 
 struct Search {
@@ -31,4 +31,4 @@ bool loaded_library_path(const char* stem, char* path, size_t capacity) {
   return dl_iterate_phdr(&visit, &search) == 1;
 }
 
-}  // namespace lanepack::lapack
+}  // namespace lanepack

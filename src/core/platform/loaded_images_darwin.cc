@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include "backends/lapack/library.h"
+#include "core/platform/loaded_images.h"
 
-namespace lanepack::lapack {
+namespace lanepack {
 
 bool loaded_library_path(const char* stem, char* path, size_t capacity) {
   for (uint32_t i = 0; i < _dyld_image_count(); ++i) {
@@ -21,4 +21,4 @@ bool loaded_library_path(const char* stem, char* path, size_t capacity) {
   return false;
 }
 
-}  // namespace lanepack::lapack
+}  // namespace lanepack
