@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first kernel of eigh with lanes of a warp to a matrix: A = Q T Q^H by Householder reflectors, a
 // row in the registers of each of kW lanes, n <= kN <= kW. Q goes to the output v, T to the workspace.
-// Registers are shifted as in qr/householder_warp.simt.h: entry j of a row stands for column k + j at
-// step k. The rank two update takes the product p = tau A v as it is:
+// Registers are shifted (steps/shifted_warp.simt.h). The rank two update takes the product p = tau A v as it is:
 // A - v w^H - w v^H = A - v p^H - (p + 2 Re(f) v) v^H for w = p + f v, so that w is never shared.
 // Q is formed afterwards, row by row, from the reflectors in shared memory: forward, since a row of Q
 // meets H_0 first; in the same pass it would double the registers.
 
 namespace eigh {
-
-SIMT_CONSTANT int kBlock = 8;
 
 // What the first kernel leaves of a matrix in the workspace: d (n), e (n), the exponent of its scale
 // (NaN where the matrix is not finite).
@@ -79,31 +76,6 @@ SIMT_FN void load_row(const arguments& args, simt::int64 matrix, SIMT_SHARED S* 
   group.sync();
 }
 
-// sum of x_j y_j over 2 <= j < kL, y in shared memory; four partial sums in a fixed order.
-template <int kL, int kX, class S>
-SIMT_FN S product_with(SIMT_SHARED const S* y, SIMT_PRIVATE const S (&x)[kX], int from) {
-  using P = steps::packet_of<S>;
-  constexpr int kWidth = 16 / static_cast<int>(sizeof(S));
-  SIMT_SHARED const P* packets = reinterpret_cast<SIMT_SHARED const P*>(y);
-  S s[4] = {simt::zero<S>(), simt::zero<S>(), simt::zero<S>(), simt::zero<S>()};
-  SIMT_UNROLL
-  for (int k = 0; k < kL / kWidth; ++k) {
-    const P p = packets[k];
-    SIMT_UNROLL
-    for (int w = 0; w < kWidth; ++w) {
-      const int j = k * kWidth + w;
-      if (j >= from) s[j % 4] = simt::fma(x[j], p.x[w], s[j % 4]);
-    }
-  }
-  return (s[0] + s[1]) + (s[2] + s[3]);
-}
-
-// Where row i >= k stands at step k; the rows above fill what would be left unwritten.
-template <int kN>
-SIMT_FN int place_at(int i, int k) {
-  return i >= k ? i - k : i - k + kN;
-}
-
 // Steps k0 <= k < k1, where at most kL columns are left.
 template <int kL, int kN, int kW, class S>
 SIMT_FN void reduce_block(SIMT_PRIVATE S (&a)[kN], const reduce_memory<S>& memory,
@@ -119,15 +91,15 @@ SIMT_FN void reduce_block(SIMT_PRIVATE S (&a)[kN], const reduce_memory<S>& memor
   for (int k = k0; k < k1; ++k) {
     SIMT_SHARED S* column = memory.vectors + k * kStride;
     const S x = lane > k ? a[0] : none;
-    if (lane < kN) column[place_at<kN>(lane, k)] = x;
+    if (lane < kN) column[steps::place_at<kN>(lane, k)] = x;
     const T own = lane > k + 1 ? simt::norm2(x, simt::constant<T>(0.0f)) : simt::constant<T>(0.0f);
     group.sync();
     const T sigma = group.sum(own);
     const steps::reflector<S> h = steps::make_reflector(column[1], sigma);
     const S v = lane == k + 1 ? h.head : x;
-    S p = h.tau * simt::fma(a[1], h.head, product_with<kL>(column, a, 2));
+    S p = h.tau * simt::fma(a[1], h.head, steps::product_with<kL, false>(column, a, 2));
     p = lane > k ? p : none;
-    if (lane < kN) memory.product[place_at<kN>(lane, k)] = p;
+    if (lane < kN) memory.product[steps::place_at<kN>(lane, k)] = p;
     if (lane == k) {
       memory.heads[k] = h.head;
       memory.tau[k] = h.tau;
@@ -157,63 +129,22 @@ SIMT_FN void reduce_block(SIMT_PRIVATE S (&a)[kN], const reduce_memory<S>& memor
   }
 }
 
-// q: row `lane` of Q H_0 .. H_(k-1), from its column k on; column k is done at step k.
-template <int kL, int kN, int kW, class S>
-SIMT_FN void form_row_block(SIMT_PRIVATE S (&q)[kN], const reduce_memory<S>& memory,
-                            SIMT_GLOBAL S* v, simt::int64 column_stride, bool valid, int k0,
-                            int k1) {
-  using P = steps::packet_of<S>;
-  constexpr int kWidth = 16 / static_cast<int>(sizeof(S));
-  constexpr int kStride = reduce_layout<S, kN, kW>::kStride;
-  const simt::warp_group<kW> group;
-  SIMT_NO_UNROLL
-  for (int k = k0; k < k1; ++k) {
-    SIMT_SHARED const S* column = memory.vectors + k * kStride;
-    const S head = memory.heads[k];
-    if (valid) v[k * column_stride] = q[0];
-    const S f = memory.tau[k] * simt::fma(q[1], head, product_with<kL>(column, q, 2));
-    // A long column is read again: it and the row would not both fit in registers.
-    if (kL * static_cast<int>(sizeof(S)) > 256) group.sync();
-    SIMT_SHARED const P* columns = reinterpret_cast<SIMT_SHARED const P*>(column);
-    SIMT_UNROLL
-    for (int y = 0; y < kL / kWidth; ++y) {
-      const P c = columns[y];
-      SIMT_UNROLL
-      for (int w = 0; w < kWidth; ++w) {
-        const int j = y * kWidth + w;
-        if (j == 0) continue;
-        q[j - 1] = simt::fnma_conj(f, j == 1 ? head : c.x[w], q[j]);
-      }
-    }
-    q[kL - 1] = simt::zero<S>();
-  }
-}
-
-SIMT_FN int clipped(int x, int most) { return x < most ? x : most; }
-
 // All steps; the block that starts at kFrom and what follows.
 template <int kFrom, int kN, int kW, class S>
 struct reduce_blocks {
   static constexpr int kL = kN - kFrom;
-  using Next = reduce_blocks<(kFrom + kBlock < kN) ? kFrom + kBlock : -1, kN, kW, S>;
+  using Next = reduce_blocks<(kFrom + steps::kBlock < kN) ? kFrom + steps::kBlock : -1, kN, kW, S>;
   static SIMT_FN void reduce(SIMT_PRIVATE S (&a)[kN], const reduce_memory<S>& memory,
                              const tridiagonal<simt::real_of<S>>& t, bool valid, int count) {
-    reduce_block<kL, kN, kW>(a, memory, t, valid, kFrom, clipped(count, kFrom + kBlock));
+    reduce_block<kL, kN, kW>(a, memory, t, valid, kFrom,
+                             steps::clipped(count, kFrom + steps::kBlock));
     Next::reduce(a, memory, t, valid, count);
-  }
-  static SIMT_FN void form(SIMT_PRIVATE S (&q)[kN], const reduce_memory<S>& memory,
-                           SIMT_GLOBAL S* v, simt::int64 column_stride, bool valid, int count) {
-    form_row_block<kL, kN, kW>(q, memory, v, column_stride, valid, kFrom,
-                               clipped(count, kFrom + kBlock));
-    Next::form(q, memory, v, column_stride, valid, count);
   }
 };
 template <int kN, int kW, class S>
 struct reduce_blocks<-1, kN, kW, S> {
   static SIMT_FN void reduce(SIMT_PRIVATE S (&)[kN], const reduce_memory<S>&,
                              const tridiagonal<simt::real_of<S>>&, bool, int) {}
-  static SIMT_FN void form(SIMT_PRIVATE S (&)[kN], const reduce_memory<S>&, SIMT_GLOBAL S*,
-                           simt::int64, bool, int) {}
 };
 
 template <class S, int kN, int kW, bool kVectors, int kThreads>
@@ -253,7 +184,8 @@ kernel_reduce(arguments args) {
       const bool stores = valid && lane < n;
       SIMT_GLOBAL S* v = steps::matrix_of<S>(args.v, matrix) + lane * args.v.row;
       group.sync();
-      reduce_blocks<0, kN, kW, S>::form(a, memory, v, args.v.column, stores, n - 1);
+      steps::row_blocks<0, 1, kW, kN, S>::form(a, memory.vectors, L::kStride, memory.heads,
+                                               memory.tau, v, args.v.column, stores, n - 1);
       if (stores) v[(n - 1) * args.v.column] = a[0];
     }
     group.sync();

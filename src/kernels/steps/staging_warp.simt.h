@@ -161,23 +161,28 @@ SIMT_FN group_prepared<T> prepare_group(T largest) {
   return r;
 }
 
-// Column `lane` of the matrix scaled, or of the identity.
+// Column (or row) `lane` of the matrix scaled, or of the identity.
 template <int kW, int kM, class S>
-SIMT_FN group_prepared<simt::real_of<S>> prepare_column(SIMT_PRIVATE S (&a)[kM]) {
+SIMT_FN void scale_column(const group_prepared<simt::real_of<S>>& p, SIMT_PRIVATE S (&a)[kM]) {
   using T = simt::real_of<S>;
   const simt::warp_group<kW> group;
-  T largest = simt::constant<T>(0.0f);
-  SIMT_UNROLL
-  for (int i = 0; i < kM; ++i) largest = simt::max_magnitude(largest, a[i]);
-  const group_prepared<T> r = prepare_group<kW>(largest);
-  const simt::pow2_scale<T> s = simt::make_pow2(-r.exponent);
+  const simt::pow2_scale<T> s = simt::make_pow2(-p.exponent);
   const int lane = group.lane();
   SIMT_UNROLL
   for (int i = 0; i < kM; ++i) {
     const S unit = simt::from_real<S>(simt::constant<T>(i == lane ? 1.0f : 0.0f));
-    a[i] = simt::select(r.bad, unit, simt::scale_pow2(a[i], s));
+    a[i] = simt::select(p.bad, unit, simt::scale_pow2(a[i], s));
   }
-  return r;
+}
+template <int kW, int kM, class S>
+SIMT_FN group_prepared<simt::real_of<S>> prepare_column(SIMT_PRIVATE S (&a)[kM]) {
+  using T = simt::real_of<S>;
+  T largest = simt::constant<T>(0.0f);
+  SIMT_UNROLL
+  for (int i = 0; i < kM; ++i) largest = simt::max_magnitude(largest, a[i]);
+  const group_prepared<T> p = prepare_group<kW>(largest);
+  scale_column<kW>(p, a);
+  return p;
 }
 
 }  // namespace steps

@@ -7,6 +7,9 @@
 #include "kernels/eigh/arguments.simt.h"
 #include "kernels/steps/staging_warp.simt.h"
 // after what stands above
+#include "kernels/steps/lane_rows_warp.simt.h"
+#include "kernels/steps/shifted_warp.simt.h"
+// after what stands above
 #include "kernels/eigh/tridiagonalise_warp.simt.h"
 // after what stands above
 #include "kernels/eigh/implicit_ql_warp.simt.h"
