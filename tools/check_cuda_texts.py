@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles the CUDA kernels as the library would at run time, without a GPU, and prints what each
+needs: registers, spilled bytes, shared memory.
+
+Fails on a kernel that does not compile, that spills, or that needs more registers than
+MOST_REGISTERS says or more shared memory than a block may have without asking. The compiler is
+NVRTC (pip install nvidia-cuda-nvrtc), the texts are those that cmake/flatten_texts.cmake makes, the
+kernels those of the launch plans.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import itertools
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# lanepack_operation and lanepack_dtype of lanepack.h.
+QR, EIGH, EIGVALSH, SVD, SVDVALS = range(5)
+DTYPES = range(4)
+
+# Of the kernels that the benchmarks' rows take: more would cost a warp of each processor.
+MOST_REGISTERS = {
+    "eigh::kernel_thread<float, 3, true>": 56,
+    "eigh::kernel_thread<float, 8, true>": 128,
+    "eigh::kernel_reduce<float, 16, 16, true, 64>": 80,
+    "eigh::kernel_reduce<float, 32, 32, true, 64>": 128,
+    "eigh::kernel_ql<float, 32, 8, true>": 80,
+    "qr::kernel_thread<float, 8, 8, 8, 8>": 128,
+    "qr::kernel_warp<float, 32, 32, true, 64>": 128,
+    "svd::kernel_thread<float, 8, 8, true, false>": 200,
+    "svd::kernel_bidiagonalise<float, 32, 32, true, 64>": 144,
+    "svd::kernel_implicit_qr<float, 32, 8, true>": 120,
+}
+# What the compiler parks outside the loops, of its own accord, to come down to 128 or 168 registers
+# and one more warp: a few numbers and pointers. What grows with the matrix is more.
+MOST_SPILLED_BYTES = 32
+MOST_SHARED_BYTES = 48 * 1024
+
+SQUARE = [1, 2, 3, 4, 5, 6, 7, 8, 12, 24, 32]
+SHAPES = [(8, 3), (3, 8), (8, 4), (16, 5), (32, 20), (20, 32), (64, 32), (128, 32)]
+SAMPLE_SQUARE = [3, 4, 8, 16, 32]
+SAMPLE_SHAPES = [(8, 3), (64, 32)]
+
+
+class Kernel(NamedTuple):
+    text: str
+    name: str
+    threads: int
+
+
+class Needs(NamedTuple):
+    registers: int
+    stack: int
+    spilled: int
+    shared: int
+
+
+def problems(everything: bool) -> list[tuple[int, ...]]:
+    square = SQUARE if everything else SAMPLE_SQUARE
+    shapes = [(n, n) for n in square] + (SHAPES if everything else SAMPLE_SHAPES)
+    if everything:
+        shapes += [s for s in itertools.product(range(1, 9), repeat=2) if s not in shapes]
+    found = [(op, d, n, n, 0, 1) for op in (EIGH, EIGVALSH) for d in DTYPES for n in square]
+    for d, (m, n) in itertools.product(DTYPES, shapes):
+        found += [(QR, d, m, n, 0, 1), (SVD, d, m, n, 0, 1), (SVDVALS, d, m, n, 0, 1)]
+        if m != n or everything:
+            found += [(QR, d, m, n, 1, 1), (SVD, d, m, n, 1, 1)]
+        found.append((QR, d, m, n, 0, 0))
+    return found
+
+
+def list_kernels(folder: Path, wanted: list[tuple[int, ...]]) -> list[Kernel]:
+    program = folder / "list_plans"
+    sources = [
+        ROOT / "tests/cuda/list_plans.cc",
+        *sorted((ROOT / "src/backends/cuda").glob("plan*.cc")),
+    ]
+    compiler = os.environ.get("CXX", "c++")
+    subprocess.run(
+        [compiler, "-std=c++20", f"-I{ROOT / 'src'}", *map(str, sources), "-o", str(program)],
+        check=True,
+    )
+    lines = "\n".join(" ".join(map(str, problem)) for problem in wanted)
+    answer = subprocess.run([program], input=lines, text=True, capture_output=True, check=True)
+    kernels = {}
+    for line in answer.stdout.splitlines():
+        text, name, threads = line.split("\t")
+        kernels[name] = Kernel(text, name, int(threads))
+    return list(kernels.values())
+
+
+def flattened_texts(folder: Path) -> dict[str, str]:
+    output = folder / "texts.cc"
+    source = ROOT / "src"
+    definitions = {
+        "SOURCE": source,
+        "TEXTS": source / "backends/cuda/texts",
+        "DIALECT": "dialect/cuda.h",
+        "OUTPUT": output,
+    }
+    script = ROOT / "cmake/flatten_texts.cmake"
+    subprocess.run(
+        ["cmake", *(f"-D{k}={v}" for k, v in definitions.items()), "-P", str(script)], check=True
+    )
+    pieces = re.split(r"constexpr const char\* (\w+)\[\] = \{", output.read_text())
+    return {
+        key: "".join(re.findall(r'R"simt\((.*?)\)simt"', body, re.DOTALL))
+        for key, body in zip(pieces[1::2], pieces[2::2], strict=True)
+    }
+
+
+def find_nvrtc() -> str:
+    named = os.environ.get("LANEPACK_NVRTC_LIBRARY")
+    if named:
+        return named
+    for place in map(Path, sys.path):
+        found = sorted(place.glob("nvidia/*/lib/libnvrtc.so.*"))
+        if found:
+            return str(found[-1])
+    return "libnvrtc.so"
+
+
+def read_log(library: ctypes.CDLL, program: ctypes.c_void_p) -> str:
+    size = ctypes.c_size_t()
+    library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value)
+    library.nvrtcGetProgramLog(program, log)
+    return log.value.decode(errors="replace")
+
+
+def compile_kernel(nvrtc: str, text: str, name: str, architecture: str) -> Needs | str:
+    """What the kernel needs, or the compiler's text."""
+    library = ctypes.CDLL(nvrtc)
+    program = ctypes.c_void_p()
+    library.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"text.cu", 0, None, None)
+    library.nvrtcAddNameExpression(program, name.encode())
+    options = [
+        f"--gpu-architecture={architecture}".encode(),
+        *(o.encode() for o in compile_options()),
+        b"--ptxas-options=-v",
+    ]
+    result = library.nvrtcCompileProgram(
+        program, len(options), (ctypes.c_char_p * len(options))(*options)
+    )
+    log = read_log(library, program)
+    library.nvrtcDestroyProgram(ctypes.byref(program))
+    used = re.search(r"Used (\d+) registers", log)
+    frame = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores", log)
+    if result != 0 or not used or not frame:
+        return log
+    shared = re.search(r"(\d+) bytes smem", log)
+    return Needs(int(used[1]), int(frame[1]), int(frame[2]), int(shared[1]) if shared else 0)
+
+
+def compile_options() -> list[str]:
+    header = (ROOT / "src/backends/cuda/plan.h").read_text()
+    found = re.search(r"kCompileOptions\[\] = \{(.*?)\}", header, re.S)
+    assert found
+    return re.findall(r'"(.*?)"', found[1])
+
+
+def complaint(kernel: Kernel, needs: Needs) -> str:
+    most = min(MOST_REGISTERS.get(kernel.name, 255), 65536 // kernel.threads)
+    if needs.registers > most:
+        return f"more than {most} registers"
+    if max(needs.spilled, needs.stack) > MOST_SPILLED_BYTES:
+        return "spills"
+    if needs.shared > MOST_SHARED_BYTES:
+        return "too much shared memory"
+    return ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--all", action="store_true", help="every size, not a sample")
+    parser.add_argument("--architectures", default="sm_90", help="such as sm_80,sm_90,sm_100")
+    parser.add_argument("--only", default="", help="kernels whose name matches this expression")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args()
+    nvrtc = find_nvrtc()
+    with tempfile.TemporaryDirectory() as name:
+        kernels = list_kernels(Path(name), problems(options.all))
+        texts = flattened_texts(Path(name))
+    kernels = [k for k in kernels if re.search(options.only, k.name)]
+    architectures = options.architectures.split(",")
+    wanted = [(k, a) for a in architectures for k in sorted(kernels)]
+    failures = 0
+    print(f"{'kernel':72} {'':7} registers spilled shared")
+    with ProcessPoolExecutor(options.jobs) as pool:
+        answers = pool.map(
+            compile_kernel,
+            itertools.repeat(nvrtc),
+            [texts[k.text] for k, _ in wanted],
+            [k.name for k, _ in wanted],
+            [a for _, a in wanted],
+        )
+        for (kernel, architecture), needs in zip(wanted, answers, strict=True):
+            if isinstance(needs, str):
+                failures += 1
+                print(f"{kernel.name:72} {architecture:7} does not compile:\n{needs}")
+                continue
+            wrong = complaint(kernel, needs)
+            failures += bool(wrong)
+            print(
+                f"{kernel.name:72} {architecture:7} {needs.registers:9} {needs.spilled:7}"
+                f" {needs.shared:6} {wrong}",
+                flush=True,
+            )
+    print(f"{len(wanted)} kernels, {failures} of them wrong")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
