@@ -44,11 +44,18 @@ bool plan_eigh_warp(const ProblemKey& key, LaunchPlan* plan) {
   reduce = {"eigh_warp", "", threads, threads / lanes, 0};
   std::snprintf(reduce.name, sizeof(reduce.name), "eigh::kernel_reduce<%s, %d, %d, %s, %d>", scalar,
                 order, lanes, vectors ? "true" : "false", threads);
-  const int iterating = vectors ? ql_lanes(key.dtype, order) : 1;
   KernelPlan& iterate = plan->kernels[1];
-  iterate = {"eigh_warp", "", 32, 32 / iterating, 0};
-  std::snprintf(iterate.name, sizeof(iterate.name), "eigh::kernel_ql<%s, %d, %d, %s>", scalar,
-                order, iterating, vectors ? "true" : "false");
+  if (!vectors && real_dtype(key.dtype) == Dtype::kF32) {
+    const int bisecting = order == 24 ? 8 : order / 2;
+    iterate = {"eigh_warp", "", 64, 64 / bisecting, 0};
+    std::snprintf(iterate.name, sizeof(iterate.name), "eigh::kernel_bisection<%s, %d, %d>", scalar,
+                  order, bisecting);
+  } else {
+    const int iterating = vectors ? ql_lanes(key.dtype, order) : 1;
+    iterate = {"eigh_warp", "", 32, 32 / iterating, 0};
+    std::snprintf(iterate.name, sizeof(iterate.name), "eigh::kernel_ql<%s, %d, %d, %s>", scalar,
+                  order, iterating, vectors ? "true" : "false");
+  }
   // struct tridiagonal of tridiagonalise_warp.simt.h
   plan->workspace_bytes = key.batch * (2 * key.n + 1) * size_bytes(real_dtype(key.dtype));
   return true;

@@ -12,4 +12,5 @@
 // after what stands above
 #include "kernels/eigh/tridiagonalise_warp.simt.h"
 // after what stands above
+#include "kernels/eigh/bisection_warp.simt.h"
 #include "kernels/eigh/implicit_ql_warp.simt.h"
