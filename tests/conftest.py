@@ -26,6 +26,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: of the slow tier, run with --all or -m slow")
+    config.addinivalue_line("markers", "cuda: needs an NVIDIA GPU; skipped where there is none")
 
 
 def pytest_collection_modifyitems(config, items):

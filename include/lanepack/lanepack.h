@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /* Raised whenever a struct or the meaning of a field changes so that an old caller would see it. */
-#define LANEPACK_ABI_VERSION 1
+#define LANEPACK_ABI_VERSION 2
 
 typedef enum lanepack_status {
   LANEPACK_STATUS_OK = 0,
@@ -37,7 +37,9 @@ typedef enum lanepack_status {
   LANEPACK_STATUS_UNSUPPORTED = 2,      /* right, but this library has nothing that serves it */
   LANEPACK_STATUS_OUT_OF_MEMORY = 3,
   LANEPACK_STATUS_WORKSPACE_TOO_SMALL = 4,
-  LANEPACK_STATUS_INTERNAL = 5
+  LANEPACK_STATUS_INTERNAL = 5,
+  /* right and served, but this machine lacks what it needs (driver, NVRTC), or the device failed */
+  LANEPACK_STATUS_UNAVAILABLE = 6
 } lanepack_status;
 
 typedef enum lanepack_dtype {
@@ -93,12 +95,12 @@ typedef struct lanepack_call {
   int64_t struct_size;  /* of the whole struct that starts with this one */
   int32_t dtype;        /* lanepack_dtype of the matrices; values are of its real type */
   int32_t device;       /* lanepack_device */
-  int32_t device_index; /* which of them; 0 for the CPU */
+  int32_t device_index; /* which of them, as the CUDA driver numbers them; 0 for the CPU */
   int32_t threads;      /* CPU threads that may be used, this one included; 0: all cores */
   int32_t routing;      /* lanepack_routing */
   uint32_t flags;       /* LANEPACK_FLAG_* */
-  void* stream;         /* CUstream; null for the CPU */
-  void* workspace;      /* device memory of workspace_bytes; may be null where none is needed */
+  void* stream;         /* CUstream, null: the device's default stream; null for the CPU */
+  void* workspace;      /* device memory of workspace_bytes, 16-byte aligned; null: none */
   int64_t workspace_bytes;
   int32_t* info; /* (batch,) on the device, or null */
 } lanepack_call;
@@ -139,14 +141,17 @@ typedef struct lanepack_svd_args {
   lanepack_batch vh;
 } lanepack_svd_args;
 
-/* Runs the operation. On the CPU it returns when the result is there. */
+/* Runs the operation. On the CPU it returns when the result is there. On CUDA `data`, `workspace`
+ * and `info` are device memory, the work is put on `stream`, and nothing waits for it; the first
+ * call of a kind compiles its kernel or reads it from the cache, which takes a second or less. */
 LANEPACK_API int lanepack_qr(const lanepack_qr_args* args);
 LANEPACK_API int lanepack_eigh(const lanepack_eigh_args* args);
 LANEPACK_API int lanepack_svd(const lanepack_svd_args* args);
 
 /* Device memory that the same call would need, in bytes. Checks the arguments as the call itself
  * does, but data pointers may be null as long as those of optional outputs tell whether they are
- * wanted. The CPU needs none: its scratch belongs to the threads and grows once. */
+ * wanted. The CPU needs none: its scratch belongs to the threads and grows once. Between this and
+ * the call the policy may change: a workspace that is too small then is WORKSPACE_TOO_SMALL. */
 LANEPACK_API int lanepack_qr_workspace(const lanepack_qr_args* args, int64_t* bytes);
 LANEPACK_API int lanepack_eigh_workspace(const lanepack_eigh_args* args, int64_t* bytes);
 LANEPACK_API int lanepack_svd_workspace(const lanepack_svd_args* args, int64_t* bytes);
@@ -173,7 +178,7 @@ LANEPACK_API int lanepack_route(const lanepack_problem* problem, char* identifie
                                 int64_t capacity);
 
 /* The named thresholds of the routing policy of one operation family ("qr", "eigh", "svd") on one
- * device, such as lanes_max_n; each has a form per dtype (suffix _f64, _c64, _c128; none: float32).
+ * kind of device, such as lanes_max_n of the CPU and warp_max_n of CUDA; each has a form per dtype (suffix _f64, _c64, _c128; none: float32).
  * A set takes effect at the next call. An unknown family or name is
  * LANEPACK_STATUS_INVALID_ARGUMENT, and the text lists the names. */
 LANEPACK_API int lanepack_policy_set(const char* family, int32_t device, const char* name,
@@ -183,7 +188,7 @@ LANEPACK_API int lanepack_policy_get(const char* family, int32_t device, const c
 /* Back to the built-in values. */
 LANEPACK_API int lanepack_policy_reset(const char* family, int32_t device);
 /* The names, separated by single spaces; lives as long as the library. */
-LANEPACK_API const char* lanepack_policy_names(const char* family);
+LANEPACK_API const char* lanepack_policy_names(const char* family, int32_t device);
 
 LANEPACK_API const char* lanepack_version(void); /* "0.1.0" */
 LANEPACK_API int32_t lanepack_abi_version(void); /* LANEPACK_ABI_VERSION */
@@ -193,6 +198,21 @@ LANEPACK_API const char* lanepack_last_error(void);
 LANEPACK_API const char* lanepack_cpu_target(void);
 /* The LAPACK found in this process, such as "libtorch_cpu.so (MKL)"; "" if there is none. */
 LANEPACK_API const char* lanepack_lapack_name(void);
+
+/* What calls on CUDA devices find on this machine. */
+typedef struct lanepack_cuda_state {
+  int64_t struct_size;
+  int32_t device_count;
+  int32_t driver_version;   /* 13000 is 13.0; 0: no driver */
+  int32_t compiler_version; /* 13020 is 13.2; 0: no NVRTC was found */
+  int32_t reserved;
+  char compiler[512]; /* the file of NVRTC that was opened */
+  char cache[512];    /* the folder of compiled kernels; "": none can be used */
+  char problem[256];  /* why CUDA devices cannot be served; "": they can */
+} lanepack_cuda_state;
+/* Fills the struct. Looks for the driver, and for an NVRTC again if there was none before, but
+ * starts no device. */
+LANEPACK_API int lanepack_cuda_describe(lanepack_cuda_state* state);
 
 #ifdef __cplusplus
 }

@@ -15,6 +15,7 @@ from ._canonical import canonical
 from ._errors import ArgumentError
 from ._native import version as _version
 from ._routing import invariant, routing, set_routing
+from ._warmup import warmup
 from .linalg import (
     eigh,
     eigh_ex,
@@ -92,4 +93,5 @@ __all__ = [
     "svdvals",
     "svdvals_backend",
     "svdvals_ex",
+    "warmup",
 ]

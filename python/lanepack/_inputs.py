@@ -27,7 +27,8 @@ def plain(A, recorded=False):
     """(address, shape, strides, dtype) if A may go past torch's dispatcher; None otherwise.
 
     It may when nothing would see the call: no compiler, tracer, mode, functorch transform,
-    derivative or profiler; A's memory holds its values (no conjugate or negative bit) on the CPU.
+    derivative or profiler; A's memory holds its values (no conjugate or negative bit) on the CPU or
+    a CUDA device.
     recorded: the same for an A whose gradient is wanted, and None if it is not.
     """
     # This stands first, since Dynamo must not follow the rest; other tracers are dispatch modes.
@@ -36,7 +37,7 @@ def plain(A, recorded=False):
     kind = type(A)
     if (
         (kind is not _Tensor and kind is not _Parameter)
-        or not A.is_cpu
+        or not (A.is_cpu or A.is_cuda)
         or (A.requires_grad and _is_grad_enabled()) is not recorded
         or _dispatch_modes()
         or _function_modes()
@@ -86,8 +87,8 @@ def as_input(A, function: str) -> torch.Tensor:
 
 
 def check_device(device: torch.device, function: str) -> None:
-    if device.type not in ("cpu", "meta"):
+    if device.type not in ("cpu", "cuda", "meta"):
         raise NotImplementedError(
-            f"lanepack.{function}: A is on {device}; this release serves the CPU only "
+            f"lanepack.{function}: A is on {device}; this release serves CPUs and CUDA devices "
             "(move the tensor with .cpu())"
         )

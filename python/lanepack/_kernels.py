@@ -1,21 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The native calls on plain CPU tensors: outputs allocated, struct packed, library called.
+"""The native calls on plain tensors: outputs allocated, struct packed, library called.
 
 What a call needs besides addresses (output shapes, strides, the packed constants) depends only on
 the key that `_plan` builds, and is kept: for one small matrix working it out would cost more than
-the decomposition.
+the decomposition. CUDA tensors go on to `_cuda`.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import torch
 
-from . import _native, _routing
+from . import _cuda, _native, _routing
 from ._arguments import DRIVERS, QR_MODES, UPLO_UPPER
-from ._errors import ArgumentError
-from ._layout import collapsed_stride, column_major_strides, count, row_major_strides
+from ._layout import row_major_strides
+from ._plans import (
+    NO_ELEMENTS,
+    NOTHING,
+    describe,
+    input_tail,
+    keep,
+    matrix_output,
+    served,
+    vector_output,
+)
 
 _empty_strided = torch.empty_strided
 _get_num_threads = torch.get_num_threads
@@ -27,61 +34,6 @@ _native_svd = _native.svd
 _raise_status = _native.raise_status
 _routing_mode = _routing.get_mode
 
-# Stands for an array without elements, whose address torch gives as null: to the C interface null
-# means "not wanted".
-_NO_ELEMENTS = 4096
-
-# As many different calls as a program may mix before all are worked out anew.
-_PLANS = 1024
-
-
-class Output(NamedTuple):
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    tail: bytes  # of its lanepack_batch
-
-
-_NOTHING = Output((0,), (1,), _native.BATCH_TAIL.pack(0, 0, 0, 0, 0, 0))
-
-
-def _matrices(shape: tuple[int, ...]) -> Output:
-    strides = column_major_strides(shape)
-    *batch, rows, cols = shape
-    tail = _native.BATCH_TAIL.pack(
-        rows, cols, count(batch), 1, strides[-1], strides[-1] * max(cols, 1)
-    )
-    return Output(shape, strides, tail)
-
-
-def _vectors(shape: tuple[int, ...]) -> Output:
-    *batch, size = shape
-    step = max(size, 1)
-    tail = _native.BATCH_TAIL.pack(size, 1, count(batch), 1, step, step)
-    return Output(shape, row_major_strides(shape), tail)
-
-
-def _input(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[bytes, bool]:
-    """A's lanepack_batch behind its address, and whether one stride walks the batch.
-
-    Where none does, A has to be copied.
-    """
-    *batch, m, n = shape
-    batch_stride = collapsed_stride(batch, strides[:-2])
-    tail = _native.BATCH_TAIL.pack(m, n, count(batch), *strides[-2:], batch_stride or 0)
-    return tail, batch_stride is not None
-
-
-def _served(shape: tuple[int, ...], dtype: torch.dtype) -> bool:
-    return len(shape) >= 2 and dtype in _native.DTYPES
-
-
-def _keep(plans: dict, key: tuple, plan: tuple) -> tuple:
-    if len(plans) >= _PLANS:
-        plans.clear()
-    plans[key] = plan
-    return plan
-
-
 _qr_plans: dict[tuple, tuple] = {}
 _eigh_plans: dict[tuple, tuple] = {}
 _svd_plans: dict[tuple, tuple] = {}
@@ -89,46 +41,46 @@ _svd_plans: dict[tuple, tuple] = {}
 
 def _plan_qr(key: tuple) -> tuple | None:
     shape, strides, dtype, mode, threads, routing = key
-    if not _served(shape, dtype) or mode not in QR_MODES:
+    if not served(shape, dtype) or mode not in QR_MODES:
         return None
     *batch, m, n = shape
     inner = m if mode == "complete" else min(m, n)
-    r = _matrices((*batch, inner, n))
-    q = _NOTHING if mode == "r" else _matrices((*batch, m, inner))
+    r = matrix_output((*batch, inner, n))
+    q = NOTHING if mode == "r" else matrix_output((*batch, m, inner))
     head = _native.call_head(3, dtype, threads, routing, 0)
-    return _keep(_qr_plans, key, (head, *_input(shape, strides), *q, *r))
+    return keep(_qr_plans, key, (head, *input_tail(shape, strides), *q, *r))
 
 
 def _plan_eigh(key: tuple) -> tuple | None:
     shape, strides, dtype, UPLO, vectors, threads, routing = key
-    if not _served(shape, dtype) or shape[-1] != shape[-2] or UPLO not in UPLO_UPPER:
+    if not served(shape, dtype) or shape[-1] != shape[-2] or UPLO not in UPLO_UPPER:
         return None
-    w = _vectors(tuple(shape[:-1]))
-    v = _matrices(tuple(shape)) if vectors else _NOTHING
+    w = vector_output(tuple(shape[:-1]))
+    v = matrix_output(tuple(shape)) if vectors else NOTHING
     flags = _native.FLAG_UPPER if UPLO_UPPER[UPLO] else 0
     head = _native.call_head(3, dtype, threads, routing, flags)
     real = _native.REAL_DTYPES[dtype]
-    return _keep(_eigh_plans, key, (head, *_input(shape, strides), real, *w, *v))
+    return keep(_eigh_plans, key, (head, *input_tail(shape, strides), real, *w, *v))
 
 
 def _plan_svd(key: tuple) -> tuple | None:
     shape, strides, dtype, full, vectors, driver, threads, routing = key
-    if not _served(shape, dtype) or driver not in DRIVERS:
+    if not served(shape, dtype) or driver not in DRIVERS:
         return None
     *batch, m, n = shape
     k = min(m, n)
-    s = _vectors((*batch, k))
-    u = vh = _NOTHING
+    s = vector_output((*batch, k))
+    u = vh = NOTHING
     if vectors:
-        u = _matrices((*batch, m, m if full else k))
-        vh = _matrices((*batch, n if full else k, n))
+        u = matrix_output((*batch, m, m if full else k))
+        vh = matrix_output((*batch, n if full else k, n))
     flags = _native.FLAG_JACOBI if driver == "jacobi" else 0
     head = _native.call_head(4, dtype, threads, routing, flags)
     real = _native.REAL_DTYPES[dtype]
-    return _keep(_svd_plans, key, (head, *_input(shape, strides), real, *u, *s, *vh))
+    return keep(_svd_plans, key, (head, *input_tail(shape, strides), real, *u, *s, *vh))
 
 
-# The functions below take a plain CPU tensor (strided, no conjugate or negative bit) and what the
+# The functions below take a plain tensor (strided, no conjugate or negative bit) and what the
 # callers have read of it already: (address, shape, strides, dtype). They give the results, with
 # info behind them if it is wanted; None if the arguments are not of a kind that is served.
 
@@ -137,17 +89,10 @@ def _empty_info(shape: tuple[int, ...]) -> torch.Tensor:
     return _empty_strided(shape, row_major_strides(shape), dtype=torch.int32)
 
 
-def describe(A: torch.Tensor) -> tuple:
-    pointer = A.data_ptr()
-    if not pointer and A.numel():
-        raise ArgumentError(
-            f"lanepack: A has shape {tuple(A.shape)} and no memory; it must hold its elements"
-        )
-    return pointer, A.shape, A.stride(), A.dtype
-
-
 def qr(A, described, mode, want_info):
     """Q, R; Q has shape (0,) in mode "r"."""
+    if not A.is_cpu:
+        return _cuda.qr(A, described, mode, want_info)
     pointer, shape, strides, dtype = described
     key = (shape, strides, dtype, mode, _get_num_threads(), _routing_mode()[0])
     plan = _qr_plans.get(key) or _plan_qr(key)
@@ -163,9 +108,9 @@ def qr(A, described, mode, want_info):
     status = _native_qr(
         _pack_three(
             head, info.data_ptr() if want_info else 0,
-            pointer or _NO_ELEMENTS, tail,
-            0 if mode == "r" else Q.data_ptr() or _NO_ELEMENTS, q_tail,
-            R.data_ptr() or _NO_ELEMENTS, r_tail,
+            pointer or NO_ELEMENTS, tail,
+            0 if mode == "r" else Q.data_ptr() or NO_ELEMENTS, q_tail,
+            R.data_ptr() or NO_ELEMENTS, r_tail,
         )
     )  # fmt: skip
     if status:
@@ -175,6 +120,8 @@ def qr(A, described, mode, want_info):
 
 def eigh(A, described, UPLO, want_info):
     """Eigenvalues, eigenvectors."""
+    if not A.is_cpu:
+        return _cuda.eigh(A, described, UPLO, want_info)
     pointer, shape, strides, dtype = described
     key = (shape, strides, dtype, UPLO, True, _get_num_threads(), _routing_mode()[0])
     plan = _eigh_plans.get(key) or _plan_eigh(key)
@@ -190,9 +137,9 @@ def eigh(A, described, UPLO, want_info):
     status = _native_eigh(
         _pack_three(
             head, info.data_ptr() if want_info else 0,
-            pointer or _NO_ELEMENTS, tail,
-            L.data_ptr() or _NO_ELEMENTS, w_tail,
-            V.data_ptr() or _NO_ELEMENTS, v_tail,
+            pointer or NO_ELEMENTS, tail,
+            L.data_ptr() or NO_ELEMENTS, w_tail,
+            V.data_ptr() or NO_ELEMENTS, v_tail,
         )
     )  # fmt: skip
     if status:
@@ -202,6 +149,8 @@ def eigh(A, described, UPLO, want_info):
 
 def eigvalsh(A, described, UPLO, want_info):
     """Eigenvalues, as a tuple."""
+    if not A.is_cpu:
+        return _cuda.eigvalsh(A, described, UPLO, want_info)
     pointer, shape, strides, dtype = described
     key = (shape, strides, dtype, UPLO, False, _get_num_threads(), _routing_mode()[0])
     plan = _eigh_plans.get(key) or _plan_eigh(key)
@@ -216,8 +165,8 @@ def eigvalsh(A, described, UPLO, want_info):
     status = _native_eigh(
         _pack_three(
             head, info.data_ptr() if want_info else 0,
-            pointer or _NO_ELEMENTS, tail,
-            L.data_ptr() or _NO_ELEMENTS, w_tail,
+            pointer or NO_ELEMENTS, tail,
+            L.data_ptr() or NO_ELEMENTS, w_tail,
             0, v_tail,
         )
     )  # fmt: skip
@@ -228,6 +177,8 @@ def eigvalsh(A, described, UPLO, want_info):
 
 def svd(A, described, full, driver, want_info):
     """U, S, Vh."""
+    if not A.is_cpu:
+        return _cuda.svd(A, described, full, driver, want_info)
     pointer, shape, strides, dtype = described
     key = (shape, strides, dtype, full, True, driver, _get_num_threads(), _routing_mode()[0])
     plan = _svd_plans.get(key) or _plan_svd(key)
@@ -247,10 +198,10 @@ def svd(A, described, full, driver, want_info):
     status = _native_svd(
         _pack_four(
             head, info.data_ptr() if want_info else 0,
-            pointer or _NO_ELEMENTS, tail,
-            U.data_ptr() or _NO_ELEMENTS, u_tail,
-            S.data_ptr() or _NO_ELEMENTS, s_tail,
-            Vh.data_ptr() or _NO_ELEMENTS, vh_tail,
+            pointer or NO_ELEMENTS, tail,
+            U.data_ptr() or NO_ELEMENTS, u_tail,
+            S.data_ptr() or NO_ELEMENTS, s_tail,
+            Vh.data_ptr() or NO_ELEMENTS, vh_tail,
         )
     )  # fmt: skip
     if status:
@@ -260,6 +211,8 @@ def svd(A, described, full, driver, want_info):
 
 def svdvals(A, described, driver, want_info):
     """Singular values, as a tuple."""
+    if not A.is_cpu:
+        return _cuda.svdvals(A, described, driver, want_info)
     pointer, shape, strides, dtype = described
     key = (shape, strides, dtype, False, False, driver, _get_num_threads(), _routing_mode()[0])
     plan = _svd_plans.get(key) or _plan_svd(key)
@@ -274,9 +227,9 @@ def svdvals(A, described, driver, want_info):
     status = _native_svd(
         _pack_four(
             head, info.data_ptr() if want_info else 0,
-            pointer or _NO_ELEMENTS, tail,
+            pointer or NO_ELEMENTS, tail,
             0, u_tail,
-            S.data_ptr() or _NO_ELEMENTS, s_tail,
+            S.data_ptr() or NO_ELEMENTS, s_tail,
             0, vh_tail,
         )
     )  # fmt: skip

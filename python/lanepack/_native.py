@@ -12,19 +12,21 @@ import os
 import struct
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 # libtorch_cpu carries the LAPACK that the library looks for among what the process has loaded.
 import torch
 
 from ._errors import ArgumentError
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 
 _STATUS_OK = 0
 _STATUS_INVALID_ARGUMENT = 1
-_STATUS_UNSUPPORTED = 2
+STATUS_UNSUPPORTED = 2
 _STATUS_OUT_OF_MEMORY = 3
+STATUS_WORKSPACE_TOO_SMALL = 4
+STATUS_UNAVAILABLE = 6
 
 DTYPES = {torch.float32: 0, torch.float64: 1, torch.complex64: 2, torch.complex128: 3}
 REAL_DTYPES = {
@@ -33,7 +35,9 @@ REAL_DTYPES = {
     torch.complex64: torch.float32,
     torch.complex128: torch.float64,
 }
-DEVICE_CPU = 0
+DEVICES = {"cpu": 0, "cuda": 1}
+DEVICE_CPU = DEVICES["cpu"]
+DEVICE_CUDA = DEVICES["cuda"]
 FLAG_UPPER = 1
 FLAG_JACOBI = 2
 OPERATIONS = {"qr": 0, "eigh": 1, "eigvalsh": 2, "svd": 3, "svdvals": 4}
@@ -51,7 +55,12 @@ _BATCH_BYTES = BATCH_TAIL.size + 8
 # A whole struct with its constant parts already packed: only the addresses vary from call to call.
 ARGS_OF_THREE = struct.Struct(f"={CALL_HEAD.size}sQ" + "Q48s" * 3)
 ARGS_OF_FOUR = struct.Struct(f"={CALL_HEAD.size}sQ" + "Q48s" * 4)
+# The same for CUDA: behind the constants of lanepack_call stand stream, workspace, its bytes, info.
+CUDA_HEAD = struct.Struct("=q5iI")
+CUDA_ARGS_OF_THREE = struct.Struct(f"={CUDA_HEAD.size}sQQqQ" + "Q48s" * 3)
+CUDA_ARGS_OF_FOUR = struct.Struct(f"={CUDA_HEAD.size}sQQqQ" + "Q48s" * 4)
 _PROBLEM = struct.Struct("=q6iIi3q")
+_CUDA_STATE = struct.Struct("=q4i512s512s256s")
 
 
 def _candidates() -> list[Path]:
@@ -97,10 +106,13 @@ def _declare(loaded: ctypes.CDLL) -> None:
     for name in ("version", "last_error", "cpu_target", "lapack_name"):
         function = getattr(loaded, f"lanepack_{name}")
         function.argtypes, function.restype = [], text
-    loaded.lanepack_policy_names.argtypes = [text]
+    loaded.lanepack_policy_names.argtypes = [text, ctypes.c_int32]
     loaded.lanepack_policy_names.restype = text
     for name in ("qr", "eigh", "svd"):
         getattr(loaded, f"lanepack_{name}").argtypes = [text]
+        workspace = getattr(loaded, f"lanepack_{name}_workspace")
+        workspace.argtypes = [text, ctypes.POINTER(ctypes.c_int64)]
+    loaded.lanepack_cuda_describe.argtypes = [text]
     loaded.lanepack_route.argtypes = [text, text, ctypes.c_int64]
     loaded.lanepack_policy_set.argtypes = [text, ctypes.c_int32, text, ctypes.c_int64]
     loaded.lanepack_policy_get.argtypes = [
@@ -118,12 +130,17 @@ eigh = _library.lanepack_eigh
 svd = _library.lanepack_svd
 
 
+def last_error() -> str:
+    """The text of this thread's last error."""
+    return _library.lanepack_last_error().decode(errors="replace")
+
+
 def raise_status(status: int) -> NoReturn:
     """Raises what a status other than OK stands for, with the library's text."""
-    text = _library.lanepack_last_error().decode(errors="replace")
+    text = last_error()
     if status == _STATUS_INVALID_ARGUMENT:
         raise ArgumentError(text)
-    if status == _STATUS_UNSUPPORTED:
+    if status == STATUS_UNSUPPORTED:
         raise NotImplementedError(text)
     if status == _STATUS_OUT_OF_MEMORY:
         raise MemoryError(text)
@@ -141,6 +158,42 @@ def call_head(operands: int, dtype: torch.dtype, threads: int, routing: int, fla
     return CALL_HEAD.pack(size, DTYPES[dtype], DEVICE_CPU, 0, threads, routing, flags, 0, 0, 0)
 
 
+def cuda_call_head(
+    operands: int, dtype: torch.dtype, index: int, routing: int, flags: int
+) -> bytes:
+    """The constant part of lanepack_call for a CUDA device, up to the stream."""
+    size = _CALL_BYTES + operands * _BATCH_BYTES
+    return CUDA_HEAD.pack(size, DTYPES[dtype], DEVICE_CUDA, index, 1, routing, flags)
+
+
+def workspace_bytes(operation: str, args: bytes) -> int:
+    """Device memory that a call with this struct needs besides its arguments."""
+    value = ctypes.c_int64()
+    function = getattr(_library, f"lanepack_{operation}_workspace")
+    _check(function(args, ctypes.byref(value)))
+    return value.value
+
+
+class CudaState(NamedTuple):
+    """What calls on CUDA devices find: see lanepack_cuda_state in the header."""
+
+    device_count: int
+    driver_version: int
+    compiler_version: int
+    compiler: str
+    cache: str
+    problem: str
+
+
+def cuda_describe() -> CudaState:
+    """Looks for the driver and NVRTC; starts no device."""
+    state = ctypes.create_string_buffer(_CUDA_STATE.pack(_CUDA_STATE.size, *[0] * 4, *[b""] * 3))
+    _check(_library.lanepack_cuda_describe(state))
+    _, devices, driver, compiler, _, *texts = _CUDA_STATE.unpack(state.raw[: _CUDA_STATE.size])
+    texts = [text.split(b"\0", 1)[0].decode(errors="replace") for text in texts]
+    return CudaState(devices, driver, compiler, *texts)
+
+
 def route(
     operation: str,
     m: int,
@@ -152,6 +205,8 @@ def route(
     routing: int,
     flags: int = 0,
     full: bool = False,
+    device: int = DEVICE_CPU,
+    device_index: int = 0,
 ) -> str:
     """The identifier of the algorithm that the problem takes."""
     for size in (m, n, batch):
@@ -161,7 +216,7 @@ def route(
                 "of at most 64 bits"
             )
     problem = _PROBLEM.pack(
-        _PROBLEM.size, OPERATIONS[operation], DTYPES[dtype], DEVICE_CPU, 0, threads, routing,
+        _PROBLEM.size, OPERATIONS[operation], DTYPES[dtype], device, device_index, threads, routing,
         flags, full, m, n, batch,
     )  # fmt: skip
     identifier = ctypes.create_string_buffer(128)
@@ -169,29 +224,27 @@ def route(
     return identifier.value.decode()
 
 
-def policy_names(family: str) -> list[str]:
-    names = _library.lanepack_policy_names(family.encode())
+def policy_names(family: str, device: int = DEVICE_CPU) -> list[str]:
+    names = _library.lanepack_policy_names(family.encode(), device)
     return names.decode().split() if names else []
 
 
-def policy_get(family: str, name: str) -> int:
+def policy_get(family: str, name: str, device: int = DEVICE_CPU) -> int:
     value = ctypes.c_int64()
     _check(
-        _library.lanepack_policy_get(
-            family.encode(), DEVICE_CPU, name.encode(), ctypes.byref(value)
-        )
+        _library.lanepack_policy_get(family.encode(), device, name.encode(), ctypes.byref(value))
     )
     return value.value
 
 
-def policy_set(family: str, name: str, value: int) -> None:
+def policy_set(family: str, name: str, value: int, device: int = DEVICE_CPU) -> None:
     if not -(2**63) <= value < 2**63:  # ctypes would cut it
         raise ArgumentError(f"lanepack: {name} is {value}; it must be from 0 to 2147483647")
-    _check(_library.lanepack_policy_set(family.encode(), DEVICE_CPU, name.encode(), value))
+    _check(_library.lanepack_policy_set(family.encode(), device, name.encode(), value))
 
 
-def policy_reset(family: str) -> None:
-    _check(_library.lanepack_policy_reset(family.encode(), DEVICE_CPU))
+def policy_reset(family: str, device: int = DEVICE_CPU) -> None:
+    _check(_library.lanepack_policy_reset(family.encode(), device))
 
 
 def version() -> str:

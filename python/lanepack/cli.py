@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `lanepack`: info, demo, bench, explain."""
+"""The command `lanepack`: info, demo, bench, explain, warmup, cache."""
 
 from __future__ import annotations
 
@@ -59,6 +59,11 @@ def _size(text: str) -> int:
     return value
 
 
+def _shape(text: str) -> tuple[int, ...]:
+    """An argparse type: "1000x8x8"."""
+    return tuple(_size(part) for part in text.split("x"))
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The whole command line; each subcommand names its function in `run`."""
     parser = argparse.ArgumentParser(
@@ -71,6 +76,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_demo(commands)
     _add_bench(commands)
     _add_explain(commands)
+    _add_warmup(commands)
+    _add_cache(commands)
     return parser
 
 
@@ -190,6 +197,39 @@ def _add_explain(commands) -> None:
     command.set_defaults(run=_explain)
 
 
+def _add_warmup(commands) -> None:
+    text = "compile and load GPU kernels ahead of their first use"
+    command = commands.add_parser(
+        "warmup",
+        help=text,
+        description=(
+            f"To {text}; they stay in the cache on disk. Example: "
+            "lanepack warmup eigh,svd 1000x8x8 1000x3x3 --dtypes float32,float64"
+        ),
+    )
+    command.add_argument(
+        "functions", type=_comma_list(_OPERATIONS), metavar="A,B", help=", ".join(_OPERATIONS)
+    )
+    command.add_argument(
+        "shapes", type=_shape, nargs="+", metavar="BxMxN", help="the inputs' shapes"
+    )
+    command.add_argument(
+        "--dtypes", type=_comma_list(_DTYPES), default=["float32"], metavar="A,B",
+        help=f"{', '.join(_DTYPES)} (default: float32)",
+    )  # fmt: skip
+    command.add_argument("--device", help="such as cuda:1 (default: the accelerator, else the CPU)")
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+    command.set_defaults(run=_warmup)
+
+
+def _add_cache(commands) -> None:
+    text = "where compiled GPU kernels are kept, and how many"
+    command = commands.add_parser("cache", help=text, description=f"Prints {text}.")
+    command.add_argument("--clear", action="store_true", help="remove them")
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+    command.set_defaults(run=_cache)
+
+
 def _info(arguments: argparse.Namespace) -> int:
     from . import info
 
@@ -230,6 +270,56 @@ def _explain(arguments: argparse.Namespace) -> int:
         "explanation": text,
     }
     print(json.dumps(record, indent=2))
+    return 0
+
+
+def _warmup(arguments: argparse.Namespace) -> int:
+    import time
+
+    import torch
+
+    import lanepack
+
+    dtypes = [getattr(torch, name) for name in arguments.dtypes]
+    start = time.perf_counter()
+    lanepack.warmup(arguments.functions, arguments.shapes, dtypes, arguments.device)
+    seconds = time.perf_counter() - start
+    record = {
+        "functions": arguments.functions,
+        "shapes": arguments.shapes,
+        "dtypes": arguments.dtypes,
+        "device": lanepack.device_name(arguments.device),
+        "seconds": seconds,
+    }
+    if arguments.json:
+        print(json.dumps(record, indent=2))
+    else:
+        print(f"ready on {record['device']} after {seconds:.2f} s")
+    return 0
+
+
+def _cache(arguments: argparse.Namespace) -> int:
+    from . import _native
+
+    folder = Path(_native.cuda_describe().cache)
+    files = []
+    if folder.is_absolute():
+        files = [path for path in folder.iterdir() if path.suffix in (".kernel", ".tmp")]
+    record = {
+        "folder": str(folder) if folder.is_absolute() else None,
+        "kernels": len(files),
+        "bytes": sum(path.stat().st_size for path in files),
+        "cleared": arguments.clear,
+    }
+    if arguments.clear:
+        for path in files:
+            path.unlink(missing_ok=True)
+    if arguments.json:
+        print(json.dumps(record, indent=2))
+        return 0
+    where = record["folder"] or "no folder can be used"
+    done = "removed" if arguments.clear else "kept"
+    print(f"{where}: {record['kernels']} kernels, {record['bytes']} bytes {done}")
     return 0
 
 

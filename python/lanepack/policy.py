@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import torch
 
-from . import _native, _routing
+from . import _cuda, _native, _routing
 from ._errors import ArgumentError
 from ._layout import count
 
@@ -19,8 +19,8 @@ from ._layout import count
 FAMILIES = {"qr": "qr", "eigh": "eigh", "eigvalsh": "eigh", "svd": "svd", "svdvals": "svd"}
 _SQUARE = ("eigh", "eigvalsh")
 
-# Families that the user has changed in this process.
-_changed: set[str] = set()
+# (family, kind of device) that the user has changed in this process.
+_changed: set[tuple[str, int]] = set()
 
 
 def _torch_device(device, function: str) -> torch.device:
@@ -48,13 +48,24 @@ def _device(device, function: str) -> torch.device:
     return torch.device("cpu")
 
 
-def _cpu_only(device, function: str) -> None:
+def _served_device(device, function: str) -> torch.device:
     found = _device(device, function)
-    if found.type != "cpu":
+    if found.type not in _native.DEVICES:
         raise NotImplementedError(
-            f"lanepack.{function}: device is {found}; this release serves the CPU only "
+            f"lanepack.{function}: device is {found}; this release serves CPUs and CUDA devices "
             "(pass device='cpu')"
         )
+    return found
+
+
+def _policy_device(device, function: str) -> int:
+    """The kind of device whose policy is meant; it need not be there to have one."""
+    if device is None or isinstance(device, torch.Tensor):
+        return _native.DEVICES[_served_device(device, function).type]
+    found = _torch_device(device, function)
+    if found.type in _native.DEVICES:
+        return _native.DEVICES[found.type]
+    return _native.DEVICES[_served_device(device, function).type]
 
 
 @lru_cache(maxsize=1)
@@ -119,17 +130,22 @@ def _family(operation: str, function: str) -> str:
 
 
 def _route(operation, m, n, batch, dtype, device, function, *, full=False, driver=None) -> str:
-    _cpu_only(device, function)
+    found = _served_device(device, function)
     if dtype not in _native.DTYPES:
         raise TypeError(
             f"lanepack.{function}: dtype is {dtype}; it must be float32, float64, complex64 or "
             "complex128"
         )
-    return _native.route(
-        operation, m, n, batch, dtype=dtype, threads=torch.get_num_threads(),
-        routing=_routing.current(), full=full,
-        flags=_native.FLAG_JACOBI if driver == "jacobi" else 0,
-    )  # fmt: skip
+    arguments = {
+        "dtype": dtype,
+        "routing": _routing.current(),
+        "full": full,
+        "flags": _native.FLAG_JACOBI if driver == "jacobi" else 0,
+    }
+    if found.type == "cuda":
+        index = torch.cuda.current_device() if found.index is None else found.index
+        return _cuda.route(operation, m, n, batch, device_index=index, **arguments)
+    return _native.route(operation, m, n, batch, threads=torch.get_num_threads(), **arguments)
 
 
 def backend(operation, n, batch=1, *, dtype=torch.float32, device=None) -> str:
@@ -137,6 +153,7 @@ def backend(operation, n, batch=1, *, dtype=torch.float32, device=None) -> str:
 
     It holds for the routing mode, thread count and policy in force. Such as
     'eigh.tridiagonal_ql.lanes': the text src/kernels/eigh/tridiagonal_ql_thread.simt.h on lanes.
+    On CUDA 'vendor' is torch's own routine (cuSOLVER, cuBLAS), and 'host' the CPU.
     """
     return _route(_operation(operation, "backend"), n, n, batch, dtype, device, "backend")
 
@@ -171,10 +188,14 @@ def svdvals_backend(m, n, batch=1, *, driver=None, dtype=torch.float32, device=N
 
 
 def policy(operation, device=None) -> dict[str, int]:
-    """The named thresholds that route an operation, such as {'lanes_max_n': 64, ...}."""
+    """The named thresholds that route an operation, such as {'lanes_max_n': 64, ...}.
+
+    CPUs and CUDA devices have thresholds of their own.
+    """
     family = _family(operation, "policy")
-    _cpu_only(device, "policy")
-    return {name: _native.policy_get(family, name) for name in _native.policy_names(family)}
+    kind = _policy_device(device, "policy")
+    names = _native.policy_names(family, kind)
+    return {name: _native.policy_get(family, name, kind) for name in names}
 
 
 def set_policy(operation, policy=None, /, *, device=None, **thresholds) -> None:
@@ -185,8 +206,8 @@ def set_policy(operation, policy=None, /, *, device=None, **thresholds) -> None:
     comes back. An unknown name is a TypeError that lists the names, and changes nothing.
     """
     family = _family(operation, "set_policy")
-    _cpu_only(device, "set_policy")
-    names = _native.policy_names(family)
+    kind = _policy_device(device, "set_policy")
+    names = _native.policy_names(family, kind)
     if policy is not None and not isinstance(policy, Mapping):
         raise TypeError(
             f"lanepack.set_policy: policy is a {type(policy).__name__}; it must be a mapping of "
@@ -201,29 +222,29 @@ def set_policy(operation, policy=None, /, *, device=None, **thresholds) -> None:
             )
         if isinstance(value, bool) or not isinstance(value, int):
             raise TypeError(f"lanepack.set_policy: {name} is {value!r}; it must be an integer")
-    before = {name: _native.policy_get(family, name) for name in names}
-    was_changed = family in _changed
+    before = {name: _native.policy_get(family, name, kind) for name in names}
+    was_changed = (family, kind) in _changed
     if policy is not None or not thresholds:
-        _native.policy_reset(family)
-        _changed.discard(family)
+        _native.policy_reset(family, kind)
+        _changed.discard((family, kind))
     try:
         for name, value in values.items():
-            _native.policy_set(family, name, value)
+            _native.policy_set(family, name, value, kind)
     except Exception:
         for name, value in before.items():
-            _native.policy_set(family, name, value)
+            _native.policy_set(family, name, value, kind)
         if was_changed:
-            _changed.add(family)
+            _changed.add((family, kind))
         raise
     if values:
-        _changed.add(family)
+        _changed.add((family, kind))
 
 
 def policy_source(operation, device=None) -> str:
     """Where an operation's policy comes from: 'user' or 'default'."""
     family = _family(operation, "policy_source")
-    _cpu_only(device, "policy_source")
-    return "user" if family in _changed else "default"
+    kind = _policy_device(device, "policy_source")
+    return "user" if (family, kind) in _changed else "default"
 
 
 def _of_family(function: Callable, family: str) -> Callable:
@@ -266,14 +287,20 @@ def explain(operation, *shape, dtype=torch.float32, device=None) -> str:
         )
     matrices = count(batch)
     route = _route(operation, m, n, matrices, dtype, device, "explain")
-    threads = torch.get_num_threads()
-    thresholds = ", ".join(f"{name}={value}" for name, value in policy(operation, "cpu").items())
-    return "\n".join(
-        (
-            f"{operation} of {matrices} x ({m}, {n}), {str(dtype).removeprefix('torch.')}: {route}",
-            f"  device   {device_name('cpu')}; {threads} in use",
-            f"  routing  {_routing.routing()}",
-            f"  policy   {policy_source(operation, 'cpu')}: {thresholds}",
-            f"  LAPACK   {_native.lapack_name() or 'none found'}",
-        )
-    )
+    found = _device(device, "explain")
+    thresholds = ", ".join(f"{name}={value}" for name, value in policy(operation, found).items())
+    lines = [
+        f"{operation} of {matrices} x ({m}, {n}), {str(dtype).removeprefix('torch.')}: {route}"
+    ]
+    if found.type == "cuda":
+        lines.append(f"  device   {device_name(found)}")
+        reason = _cuda.problem()
+        if reason:
+            lines.append(f"  kernels  none can run: {reason}")
+    else:
+        lines.append(f"  device   {device_name(found)}; {torch.get_num_threads()} in use")
+    lines.append(f"  routing  {_routing.routing()}")
+    lines.append(f"  policy   {policy_source(operation, found)}: {thresholds}")
+    if found.type == "cpu":
+        lines.append(f"  LAPACK   {_native.lapack_name() or 'none found'}")
+    return "\n".join(lines)

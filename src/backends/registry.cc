@@ -10,6 +10,7 @@ namespace {
 constexpr AlgorithmList (*kBackends[])() = {
     cpu_algorithms,
     lapack_algorithms,
+    cuda_algorithms,
 };
 
 }  // namespace

@@ -11,15 +11,35 @@ namespace {
 // True if A has no elements: the results are then known, and no algorithm runs.
 bool has_no_elements(const ProblemKey& key) { return key.m == 0 || key.n == 0 || key.batch == 0; }
 
-void finish_empty(const QrProblem& problem) {
-  if (problem.q.data != nullptr) fill_identity(problem.key.dtype, problem.q);
+Status fill_identity(const char* function, const ProblemKey& key, const Launch& launch,
+                     const MatrixBatch& output) {
+  if (output.data == nullptr) return Status::kOk;
+  if (key.device == kDeviceCuda) return cuda_fill_identity(function, key, launch, output);
+  fill_identity(key.dtype, output);
+  return Status::kOk;
 }
 
-void finish_empty(const EighProblem&) {}
+Status finish_outputs(const char* function, const QrProblem& problem) {
+  return fill_identity(function, problem.key, problem.launch, problem.q);
+}
 
-void finish_empty(const SvdProblem& problem) {
-  if (problem.u.data != nullptr) fill_identity(problem.key.dtype, problem.u);
-  if (problem.vh.data != nullptr) fill_identity(problem.key.dtype, problem.vh);
+Status finish_outputs(const char*, const EighProblem&) { return Status::kOk; }
+
+Status finish_outputs(const char* function, const SvdProblem& problem) {
+  const Status status = fill_identity(function, problem.key, problem.launch, problem.u);
+  if (status != Status::kOk) return status;
+  return fill_identity(function, problem.key, problem.launch, problem.vh);
+}
+
+template <class Problem>
+Status finish_empty(const char* function, const Problem& problem) {
+  const Status status = finish_outputs(function, problem);
+  if (status != Status::kOk) return status;
+  if (problem.key.device == kDeviceCuda) {
+    return cuda_clear_info(function, problem.key, problem.launch, problem.info);
+  }
+  clear_info(problem.info, problem.key.batch);
+  return Status::kOk;
 }
 
 Status run_algorithm(const Algorithm& algorithm, const QrProblem& problem) {
@@ -39,15 +59,29 @@ template <class Problem>
 Status run(const char* function, const Problem& problem) {
   if (has_no_elements(problem.key)) {
     log_route(problem.key, "none (no elements)");
-    finish_empty(problem);
-    clear_info(problem.info, problem.key.batch);
-    return Status::kOk;
+    return finish_empty(function, problem);
   }
   const Algorithm* algorithm = nullptr;
   const Status status = route(function, problem.key, &algorithm);
   if (status != Status::kOk) return status;
   log_route(problem.key, algorithm->identifier);
   return run_algorithm(*algorithm, problem);
+}
+
+// Device memory that a checked problem needs.
+Status report_workspace(const char* function, const ProblemKey& key, int64_t* bytes) {
+  if (bytes == nullptr) {
+    return fail(Status::kInvalidArgument, "%s: bytes is null; it must point to an int64_t",
+                function);
+  }
+  const Algorithm* algorithm = nullptr;
+  if (key.device != kDeviceCpu && !has_no_elements(key)) {
+    const Status status = route(function, key, &algorithm);
+    if (status != Status::kOk) return status;
+  }
+  const bool needs = algorithm != nullptr && algorithm->workspace != nullptr;
+  *bytes = needs ? algorithm->workspace(key) : 0;
+  return Status::kOk;
 }
 
 }  // namespace
@@ -87,7 +121,8 @@ int lanepack_qr_workspace(const lanepack_qr_args* args, int64_t* bytes) {
   return lanepack::guarded(kFunction, [&] {
     lanepack::QrProblem problem;
     const Status status = lanepack::check_qr(kFunction, args, Data::kOptional, &problem);
-    return status == Status::kOk ? lanepack::report_workspace(kFunction, bytes) : status;
+    return status == Status::kOk ? lanepack::report_workspace(kFunction, problem.key, bytes)
+                                 : status;
   });
 }
 
@@ -96,7 +131,8 @@ int lanepack_eigh_workspace(const lanepack_eigh_args* args, int64_t* bytes) {
   return lanepack::guarded(kFunction, [&] {
     lanepack::EighProblem problem;
     const Status status = lanepack::check_eigh(kFunction, args, Data::kOptional, &problem);
-    return status == Status::kOk ? lanepack::report_workspace(kFunction, bytes) : status;
+    return status == Status::kOk ? lanepack::report_workspace(kFunction, problem.key, bytes)
+                                 : status;
   });
 }
 
@@ -105,7 +141,8 @@ int lanepack_svd_workspace(const lanepack_svd_args* args, int64_t* bytes) {
   return lanepack::guarded(kFunction, [&] {
     lanepack::SvdProblem problem;
     const Status status = lanepack::check_svd(kFunction, args, Data::kOptional, &problem);
-    return status == Status::kOk ? lanepack::report_workspace(kFunction, bytes) : status;
+    return status == Status::kOk ? lanepack::report_workspace(kFunction, problem.key, bytes)
+                                 : status;
   });
 }
 

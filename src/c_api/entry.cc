@@ -27,10 +27,11 @@ void fill_identity_of(const MatrixBatch& output) {
 void log_route(const ProblemKey& key, const char* identifier) {
   const char* const log = std::getenv("LANEPACK_LOG");
   if (log == nullptr || std::strcmp(log, "route") != 0) return;
-  std::fprintf(
-      stderr, "lanepack: %s %s %" PRId64 "x%" PRId64 " batch %" PRId64 " threads %d %s -> %s\n",
-      operation_name(key.operation), dtype_name(key.dtype), key.m, key.n, key.batch, key.threads,
-      key.routing == Routing::kInvariant ? "invariant" : "fastest", identifier);
+  std::fprintf(stderr, "lanepack: %s %s %" PRId64 "x%" PRId64 " batch %" PRId64 " %s %d %s -> %s\n",
+               operation_name(key.operation), dtype_name(key.dtype), key.m, key.n, key.batch,
+               key.device == kDeviceCuda ? "CUDA device" : "threads",
+               key.device == kDeviceCuda ? key.device_index : key.threads,
+               key.routing == Routing::kInvariant ? "invariant" : "fastest", identifier);
 }
 
 void fill_identity(Dtype dtype, const MatrixBatch& output) {
@@ -50,15 +51,6 @@ void fill_identity(Dtype dtype, const MatrixBatch& output) {
 void clear_info(int32_t* info, int64_t batch) {
   if (info == nullptr) return;
   std::memset(info, 0, static_cast<size_t>(batch) * sizeof(int32_t));
-}
-
-Status report_workspace(const char* function, int64_t* bytes) {
-  if (bytes == nullptr) {
-    return fail(Status::kInvalidArgument, "%s: bytes is null; it must point to an int64_t",
-                function);
-  }
-  *bytes = 0;
-  return Status::kOk;
 }
 
 }  // namespace lanepack

@@ -26,15 +26,12 @@ int guarded(const char* function, Body&& body) {
 // One line on stderr per call if LANEPACK_LOG is "route". `identifier`: the algorithm's.
 void log_route(const ProblemKey& key, const char* identifier);
 
-// The identity into every matrix of an output without data of its own, such as the complete Q of an
-// m x 0 matrix.
+// On the CPU: the identity into every matrix of an output without data of its own, such as the
+// complete Q of an m x 0 matrix.
 void fill_identity(Dtype dtype, const MatrixBatch& output);
 
-// info = 0 for the whole batch; a null info is left alone.
+// On the CPU: info = 0 for the whole batch; a null info is left alone.
 void clear_info(int32_t* info, int64_t batch);
-
-// The CPU's workspace: none.
-Status report_workspace(const char* function, int64_t* bytes);
 
 }  // namespace lanepack
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Route, policy, and what the library tells about itself.
 #include <cstdio>
+#include <cstring>
 
 #include "c_api/entry.h"
 #include "operations/check.h"
@@ -52,14 +53,36 @@ int lanepack_policy_reset(const char* family, int32_t device) {
                            [&] { return lanepack::reset_policy(kFunction, family, device); });
 }
 
-const char* lanepack_policy_names(const char* family) {
+const char* lanepack_policy_names(const char* family, int32_t device) {
   constexpr const char* kFunction = "lanepack_policy_names";
   const char* names = nullptr;
   lanepack::guarded(kFunction, [&] {
-    names = lanepack::policy_names(kFunction, family);
+    names = lanepack::policy_names(kFunction, family, device);
     return Status::kOk;
   });
   return names;
+}
+
+int lanepack_cuda_describe(lanepack_cuda_state* state) {
+  constexpr const char* kFunction = "lanepack_cuda_describe";
+  return lanepack::guarded(kFunction, [&] {
+    const Status status =
+        lanepack::check_struct_size(kFunction, "lanepack_cuda_state", state, sizeof(*state));
+    if (status != Status::kOk) return status;
+    lanepack::CudaState found;
+    lanepack::cuda_describe(&found);
+    state->device_count = found.device_count;
+    state->driver_version = found.driver_version;
+    state->compiler_version = found.compiler_version;
+    state->reserved = 0;
+    static_assert(sizeof(state->compiler) == sizeof(found.compiler) &&
+                  sizeof(state->cache) == sizeof(found.cache) &&
+                  sizeof(state->problem) == sizeof(found.problem));
+    std::memcpy(state->compiler, found.compiler, sizeof(found.compiler));
+    std::memcpy(state->cache, found.cache, sizeof(found.cache));
+    std::memcpy(state->problem, found.problem, sizeof(found.problem));
+    return Status::kOk;
+  });
 }
 
 const char* lanepack_version(void) { return LANEPACK_VERSION; }

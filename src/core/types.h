@@ -42,8 +42,12 @@ enum class Status : int32_t {
   kUnsupported = 2,
   kOutOfMemory = 3,
   kWorkspaceTooSmall = 4,
-  kInternal = 5
+  kInternal = 5,
+  kUnavailable = 6
 };
+
+constexpr int32_t kDeviceCpu = 0;  // lanepack_device
+constexpr int32_t kDeviceCuda = 1;
 
 constexpr int32_t kInfoNotFinite = 2147483647;
 constexpr int32_t kInfoNoConvergence = 2147483646;

@@ -28,13 +28,16 @@ Status check_common(const char* function, const Source& source, uint32_t allowed
                 "%s: device is %d; it must be 0 (CPU), 1 (CUDA) or 2 (Metal)", function,
                 source.device);
   }
-  if (source.device != LANEPACK_DEVICE_CPU) {
-    return fail(Status::kUnsupported, "%s: device is %d (%s); this library serves 0 (CPU) only",
-                function, source.device, source.device == LANEPACK_DEVICE_CUDA ? "CUDA" : "Metal");
+  if (source.device == LANEPACK_DEVICE_METAL) {
+    return fail(Status::kUnsupported,
+                "%s: device is %d (Metal); this library serves 0 (CPU) and 1 (CUDA)", function,
+                source.device);
   }
-  if (source.device_index != 0) {
-    return fail(Status::kInvalidArgument, "%s: device_index is %d; it must be 0 for the CPU",
-                function, source.device_index);
+  if (source.device_index < 0 ||
+      (source.device == LANEPACK_DEVICE_CPU && source.device_index != 0)) {
+    return fail(Status::kInvalidArgument, "%s: device_index is %d; it must %s", function,
+                source.device_index,
+                source.device == LANEPACK_DEVICE_CPU ? "be 0 for the CPU" : "not be negative");
   }
   if (source.threads < 0) {
     return fail(Status::kInvalidArgument,
@@ -52,6 +55,7 @@ Status check_common(const char* function, const Source& source, uint32_t allowed
   }
   key->dtype = static_cast<Dtype>(source.dtype);
   key->device = source.device;
+  key->device_index = source.device_index;
   key->threads = source.threads == 0 ? hardware_threads() : source.threads;
   key->routing = static_cast<Routing>(source.routing);
   key->upper = (source.flags & LANEPACK_FLAG_UPPER) != 0;
@@ -207,10 +211,10 @@ Status check_struct_size(const char* function, const char* type, const void* arg
 }
 
 Status check_call(const char* function, const lanepack_call& call, uint32_t allowed_flags,
-                  ProblemKey* key) {
+                  ProblemKey* key, Launch* launch) {
   const Status status = check_common(function, call, allowed_flags, key);
   if (status != Status::kOk) return status;
-  if (call.stream != nullptr) {
+  if (call.stream != nullptr && call.device == LANEPACK_DEVICE_CPU) {
     return fail(Status::kInvalidArgument, "%s: stream is not null; it must be null for the CPU",
                 function);
   }
@@ -219,6 +223,13 @@ Status check_call(const char* function, const lanepack_call& call, uint32_t allo
                 "%s: workspace_bytes is %" PRId64 "; it must not be negative", function,
                 call.workspace_bytes);
   }
+  constexpr uintptr_t kAlignment = 16;  // of the widest load of a kernel
+  if (call.device == LANEPACK_DEVICE_CUDA &&
+      reinterpret_cast<uintptr_t>(call.workspace) % kAlignment != 0) {
+    return fail(Status::kInvalidArgument, "%s: workspace is %p; it must be aligned to 16 bytes",
+                function, call.workspace);
+  }
+  *launch = {call.stream, call.workspace, call.workspace == nullptr ? 0 : call.workspace_bytes};
   return Status::kOk;
 }
 

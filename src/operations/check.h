@@ -17,10 +17,11 @@ enum class Data { kRequired, kOptional };
 // Checks that `args`, which starts with a lanepack_call, has the size that this library knows.
 Status check_struct_size(const char* function, const char* type, const void* args, int64_t wanted);
 
-// Dtype, device, threads, routing and flags into `key`; operation and sizes are left to the caller.
+// Dtype, device, threads, routing and flags into `key`, stream and workspace into `launch`;
+// operation and sizes are left to the caller.
 // `allowed_flags`: the LANEPACK_FLAG_* bits that the operation knows.
 Status check_call(const char* function, const lanepack_call& call, uint32_t allowed_flags,
-                  ProblemKey* key);
+                  ProblemKey* key, Launch* launch);
 
 // The same for the fields that lanepack_problem shares with lanepack_call, and its sizes.
 Status check_problem(const char* function, const lanepack_problem& problem, ProblemKey* key);

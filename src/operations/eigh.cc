@@ -31,7 +31,7 @@ Status check_eigh(const char* function, const lanepack_eigh_args* args, Data dat
   ProblemKey& key = problem->key;
   const bool want_v = args->v.data != nullptr;
   key.operation = want_v ? Operation::kEigh : Operation::kEigvalsh;
-  status = check_call(function, args->call, LANEPACK_FLAG_UPPER, &key);
+  status = check_call(function, args->call, LANEPACK_FLAG_UPPER, &key, &problem->launch);
   if (status == Status::kOk) status = check_sizes(function, args->a, &key);
   if (status == Status::kOk) status = check_eigh_shapes(function, *args, want_v, key);
   if (status != Status::kOk) return status;

@@ -14,8 +14,9 @@ enum class Routing : int32_t { kFastest = 0, kInvariant = 1 };
 struct ProblemKey {
   Operation operation;
   Dtype dtype;
-  int32_t device = 0;
-  int32_t threads = 1;  // resolved: at least 1
+  int32_t device = 0;        // lanepack_device
+  int32_t device_index = 0;  // which of them
+  int32_t threads = 1;       // resolved: at least 1
   Routing routing = Routing::kFastest;
   bool upper = false;   // eigh
   bool jacobi = false;  // svd
@@ -24,12 +25,20 @@ struct ProblemKey {
   int64_t m = 0, n = 0, batch = 0;
 };
 
+// Where a problem runs on a GPU; null and 0 on the CPU.
+struct Launch {
+  void* stream = nullptr;
+  void* workspace = nullptr;
+  int64_t workspace_bytes = 0;
+};
+
 struct QrProblem {
   ProblemKey key;
   MatrixBatch a;  // (batch, m, n)
   MatrixBatch q;  // (batch, m, k) or (batch, m, m); data null: not wanted
   MatrixBatch r;  // (batch, k, n) or (batch, m, n)
   int32_t* info = nullptr;
+  Launch launch;
 };
 
 struct EighProblem {
@@ -38,6 +47,7 @@ struct EighProblem {
   MatrixBatch w;  // (batch, n, 1), real
   MatrixBatch v;  // (batch, n, n); data null: not wanted
   int32_t* info = nullptr;
+  Launch launch;
 };
 
 struct SvdProblem {
@@ -47,6 +57,7 @@ struct SvdProblem {
   MatrixBatch s;   // (batch, k, 1), real
   MatrixBatch vh;  // (batch, k, n) or (batch, n, n)
   int32_t* info = nullptr;
+  Launch launch;
 };
 
 }  // namespace lanepack

@@ -47,7 +47,7 @@ Status check_qr(const char* function, const lanepack_qr_args* args, Data data, Q
   if (status != Status::kOk) return status;
   ProblemKey& key = problem->key;
   key.operation = Operation::kQr;
-  status = check_call(function, args->call, 0, &key);
+  status = check_call(function, args->call, 0, &key, &problem->launch);
   if (status == Status::kOk) status = check_sizes(function, args->a, &key);
   if (status == Status::kOk) status = check_qr_shapes(function, *args, &key);
   if (status != Status::kOk) return status;

@@ -45,7 +45,7 @@ Status check_svd(const char* function, const lanepack_svd_args* args, Data data,
   ProblemKey& key = problem->key;
   const bool want_vectors = args->u.data != nullptr || args->vh.data != nullptr;
   key.operation = want_vectors ? Operation::kSvd : Operation::kSvdvals;
-  status = check_call(function, args->call, LANEPACK_FLAG_JACOBI, &key);
+  status = check_call(function, args->call, LANEPACK_FLAG_JACOBI, &key, &problem->launch);
   if (status == Status::kOk) status = check_sizes(function, args->a, &key);
   if (status != Status::kOk) return status;
   const int64_t k = std::min(key.m, key.n);

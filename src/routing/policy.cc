@@ -15,45 +15,55 @@ constexpr const char* kFamilies[] = {"qr", "eigh", "svd"};
 constexpr int kFamilyCount = 3;
 constexpr int kThresholdCount = static_cast<int>(Threshold::kCount);
 constexpr int64_t kMaxOrder = 2147483647;
+constexpr int kDeviceCount = 2;
 
 struct Definition {
+  int32_t device;
   Family family;
   Threshold threshold;
   const char* name;
   int64_t built_in[kDtypes];  // float32, float64, complex64, complex128
   int64_t minimum;
-  int64_t maximum;
 };
 
 constexpr Definition kDefinitions[] = {
-    {Family::kQr, Threshold::kLanesMaxN, "lanes_max_n", {160, 160, 144, 144}, 0, kMaxOrder},
-    {Family::kQr, Threshold::kLoneLanesMaxN, "lone_lanes_max_n", {48, 24, 24, 16}, 0, kMaxOrder},
-    {Family::kQr, Threshold::kTallMinRatio, "tall_min_ratio", {16, 16, 16, 16}, 2, kMaxOrder},
-    {Family::kQr, Threshold::kTallMaxN, "tall_max_n", {128, 128, 128, 128}, 0, kMaxOrder},
-    {Family::kQr,
+    {kDeviceCpu, Family::kQr, Threshold::kLanesMaxN, "lanes_max_n", {160, 160, 144, 144}, 0},
+    {kDeviceCpu, Family::kQr, Threshold::kLoneLanesMaxN, "lone_lanes_max_n", {48, 24, 24, 16}, 0},
+    {kDeviceCpu, Family::kQr, Threshold::kTallMinRatio, "tall_min_ratio", {16, 16, 16, 16}, 2},
+    {kDeviceCpu, Family::kQr, Threshold::kTallMaxN, "tall_max_n", {128, 128, 128, 128}, 0},
+    {kDeviceCpu,
+     Family::kQr,
      Threshold::kLapackParallelMinN,
      "lapack_parallel_min_n",
      {256, 256, 192, 192},
-     0,
-     kMaxOrder},
-    {Family::kEigh, Threshold::kLanesMaxN, "lanes_max_n", {150, 128, 128, 96}, 0, kMaxOrder},
-    {Family::kEigh, Threshold::kLoneLanesMaxN, "lone_lanes_max_n", {48, 24, 24, 16}, 0, kMaxOrder},
-    {Family::kEigh,
+     0},
+    {kDeviceCpu, Family::kEigh, Threshold::kLanesMaxN, "lanes_max_n", {150, 128, 128, 96}, 0},
+    {kDeviceCpu, Family::kEigh, Threshold::kLoneLanesMaxN, "lone_lanes_max_n", {48, 24, 24, 16}, 0},
+    {kDeviceCpu,
+     Family::kEigh,
      Threshold::kLapackParallelMinN,
      "lapack_parallel_min_n",
      {256, 256, 192, 192},
-     0,
-     kMaxOrder},
-    {Family::kSvd, Threshold::kLanesMaxN, "lanes_max_n", {128, 128, 96, 96}, 0, kMaxOrder},
-    {Family::kSvd, Threshold::kLoneLanesMaxN, "lone_lanes_max_n", {48, 40, 32, 24}, 0, kMaxOrder},
-    {Family::kSvd, Threshold::kTallMinRatio, "tall_min_ratio", {16, 16, 16, 16}, 2, kMaxOrder},
-    {Family::kSvd, Threshold::kTallMaxN, "tall_max_n", {128, 128, 96, 128}, 0, kMaxOrder},
-    {Family::kSvd,
+     0},
+    {kDeviceCpu, Family::kSvd, Threshold::kLanesMaxN, "lanes_max_n", {128, 128, 96, 96}, 0},
+    {kDeviceCpu, Family::kSvd, Threshold::kLoneLanesMaxN, "lone_lanes_max_n", {48, 40, 32, 24}, 0},
+    {kDeviceCpu, Family::kSvd, Threshold::kTallMinRatio, "tall_min_ratio", {16, 16, 16, 16}, 2},
+    {kDeviceCpu, Family::kSvd, Threshold::kTallMaxN, "tall_max_n", {128, 128, 96, 128}, 0},
+    {kDeviceCpu,
+     Family::kSvd,
      Threshold::kLapackParallelMinN,
      "lapack_parallel_min_n",
      {256, 256, 192, 192},
-     0,
-     kMaxOrder},
+     0},
+    {kDeviceCuda, Family::kQr, Threshold::kThreadMaxN, "thread_max_n", {8, 8, 8, 8}, 0},
+    {kDeviceCuda, Family::kQr, Threshold::kWarpMaxN, "warp_max_n", {32, 32, 32, 32}, 0},
+    {kDeviceCuda, Family::kQr, Threshold::kGpuMinBatch, "gpu_min_batch", {1, 1, 1, 1}, 0},
+    {kDeviceCuda, Family::kEigh, Threshold::kThreadMaxN, "thread_max_n", {8, 8, 8, 8}, 0},
+    {kDeviceCuda, Family::kEigh, Threshold::kWarpMaxN, "warp_max_n", {32, 32, 32, 32}, 0},
+    {kDeviceCuda, Family::kEigh, Threshold::kGpuMinBatch, "gpu_min_batch", {1, 1, 1, 1}, 0},
+    {kDeviceCuda, Family::kSvd, Threshold::kThreadMaxN, "thread_max_n", {8, 8, 8, 8}, 0},
+    {kDeviceCuda, Family::kSvd, Threshold::kWarpMaxN, "warp_max_n", {32, 32, 32, 32}, 0},
+    {kDeviceCuda, Family::kSvd, Threshold::kGpuMinBatch, "gpu_min_batch", {1, 1, 1, 1}, 0},
 };
 
 // A value set by a caller, plus one; 0: the built-in value is in force. All bounds are >= 0.
@@ -81,15 +91,16 @@ Status find_family(const char* function, const char* name, Family* family) {
 }
 
 Status check_device(const char* function, int32_t device) {
-  if (device == 0) return Status::kOk;
-  return fail(device == 1 || device == 2 ? Status::kUnsupported : Status::kInvalidArgument,
-              "%s: device is %d; this library has a policy for 0 (CPU) only", function, device);
+  if (device == kDeviceCpu || device == kDeviceCuda) return Status::kOk;
+  return fail(device == 2 ? Status::kUnsupported : Status::kInvalidArgument,
+              "%s: device is %d; this library has policies for 0 (CPU) and 1 (CUDA)", function,
+              device);
 }
 
-std::string join_names(Family family) {
+std::string join_names(Family family, int32_t device) {
   std::string names;
   for (const Definition& definition : kDefinitions) {
-    if (definition.family != family) continue;
+    if (definition.family != family || definition.device != device) continue;
     for (const char* suffix : kSuffixes) {
       if (!names.empty()) names += ' ';
       names += definition.name;
@@ -99,10 +110,20 @@ std::string join_names(Family family) {
   return names;
 }
 
-const char* names_of(Family family) {
-  static const std::string names[kFamilyCount] = {
-      join_names(Family::kQr), join_names(Family::kEigh), join_names(Family::kSvd)};
-  return names[static_cast<int>(family)].c_str();
+struct Names {
+  std::string texts[kFamilyCount][kDeviceCount];
+  Names() {
+    for (int family = 0; family < kFamilyCount; ++family) {
+      for (int32_t device = 0; device < kDeviceCount; ++device) {
+        texts[family][device] = join_names(static_cast<Family>(family), device);
+      }
+    }
+  }
+};
+
+const char* names_of(Family family, int32_t device) {
+  static const Names names;
+  return names.texts[static_cast<int>(family)][device].c_str();
 }
 
 Status find_threshold(const char* function, const char* family_name, int32_t device,
@@ -113,7 +134,7 @@ Status find_threshold(const char* function, const char* family_name, int32_t dev
   if (status != Status::kOk) return status;
   for (const Definition& candidate : kDefinitions) {
     const size_t length = std::strlen(candidate.name);
-    if (name == nullptr || candidate.family != family ||
+    if (name == nullptr || candidate.family != family || candidate.device != device ||
         std::strncmp(name, candidate.name, length) != 0) {
       continue;
     }
@@ -126,7 +147,7 @@ Status find_threshold(const char* function, const char* family_name, int32_t dev
     }
   }
   return fail(Status::kInvalidArgument, "%s: %s has no threshold '%.64s'; it must be one of: %s",
-              function, family_name, name == nullptr ? "(null)" : name, names_of(family));
+              function, family_name, name == nullptr ? "(null)" : name, names_of(family, device));
 }
 
 }  // namespace
@@ -146,10 +167,10 @@ Status set_policy(const char* function, const char* family, int32_t device, cons
   int dtype = 0;
   const Status status = find_threshold(function, family, device, name, &definition, &dtype);
   if (status != Status::kOk) return status;
-  if (value < definition->minimum || value > definition->maximum) {
+  if (value < definition->minimum || value > kMaxOrder) {
     return fail(Status::kInvalidArgument,
                 "%s: %s of %s is %" PRId64 "; it must be from %" PRId64 " to %" PRId64, function,
-                name, family, value, definition->minimum, definition->maximum);
+                name, family, value, definition->minimum, kMaxOrder);
   }
   slot(definition->family, definition->threshold, dtype)
       .store(value + 1, std::memory_order_relaxed);
@@ -175,16 +196,20 @@ Status reset_policy(const char* function, const char* family_name, int32_t devic
   Status status = find_family(function, family_name, &family);
   if (status == Status::kOk) status = check_device(function, device);
   if (status != Status::kOk) return status;
-  for (auto& of_dtype : g_set[static_cast<int>(family)]) {
-    for (auto& set : of_dtype) set.store(0, std::memory_order_relaxed);
+  for (const Definition& definition : kDefinitions) {
+    if (definition.family != family || definition.device != device) continue;
+    for (int dtype = 0; dtype < kDtypes; ++dtype) {
+      slot(family, definition.threshold, dtype).store(0, std::memory_order_relaxed);
+    }
   }
   return Status::kOk;
 }
 
-const char* policy_names(const char* function, const char* family_name) {
+const char* policy_names(const char* function, const char* family_name, int32_t device) {
   Family family = Family::kQr;
   if (find_family(function, family_name, &family) != Status::kOk) return nullptr;
-  return names_of(family);
+  if (check_device(function, device) != Status::kOk) return nullptr;
+  return names_of(family, device);
 }
 
 }  // namespace lanepack

@@ -25,10 +25,17 @@ enum class Threshold : int32_t {
   // Largest max(m, n) of a matrix that comes alone for the lanes (routing `fastest`): it fills one
   // lane of many, so that LAPACK is faster from a smaller order. lone_lanes_max_n.
   kLoneLanesMaxN = 4,
+  // CUDA: largest max(m, n) that one thread a matrix takes. thread_max_n.
+  kThreadMaxN = 5,
+  // CUDA: largest min(m, n) that one warp a matrix, or a part of one, takes. warp_max_n.
+  kWarpMaxN = 6,
+  // CUDA: a smaller batch goes to the vendor's routine (routing `fastest`). gpu_min_batch.
+  kGpuMinBatch = 7,
   kCount
 };
 
-// The value in force; the family must have the threshold.
+// The value in force; the family must have the threshold, each of which belongs to one kind of
+// device.
 int64_t threshold(Family family, Threshold threshold, Dtype dtype);
 
 // By name, as the C interface has them. `function` heads the error text. Unknown family or name, or
@@ -41,7 +48,7 @@ Status reset_policy(const char* function, const char* family, int32_t device);
 
 // Names separated by single spaces, in the table's order; null for an unknown family, with an error
 // recorded.
-const char* policy_names(const char* function, const char* family);
+const char* policy_names(const char* function, const char* family, int32_t device);
 
 }  // namespace lanepack
 

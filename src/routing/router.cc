@@ -24,37 +24,48 @@ enum class When {
   kTallSvd,       // kTall; twice the ratio where LAPACK's svd of one R a thread is faster
   kOneLarge,      // LAPACK found, `fastest`, batch < threads, max(m, n) >= lapack_parallel_min_n
   kLapack,        // LAPACK found
+  kThreadSize,    // batch >= gpu_min_batch, max(m, n) <= thread_max_n
+  kWarpSize,      // batch >= gpu_min_batch, min(m, n) <= warp_max_n
   kAlways,
 };
 
 struct Rule {
+  int32_t device;
   Family family;
   When when;
   const char* identifier;
 };
 
 constexpr Rule kRules[] = {
-    {Family::kQr, When::kLone, "qr.lapack.serial"},
-    {Family::kQr, When::kLanesSize, "qr.householder.lanes"},
-    {Family::kQr, When::kTall, "qr.tall.lanes"},
-    {Family::kQr, When::kOneLarge, "qr.lapack.parallel"},
-    {Family::kQr, When::kLapack, "qr.lapack.serial"},
-    {Family::kQr, When::kAlways, "qr.householder.lanes"},
+    {kDeviceCpu, Family::kQr, When::kLone, "qr.lapack.serial"},
+    {kDeviceCpu, Family::kQr, When::kLanesSize, "qr.householder.lanes"},
+    {kDeviceCpu, Family::kQr, When::kTall, "qr.tall.lanes"},
+    {kDeviceCpu, Family::kQr, When::kOneLarge, "qr.lapack.parallel"},
+    {kDeviceCpu, Family::kQr, When::kLapack, "qr.lapack.serial"},
+    {kDeviceCpu, Family::kQr, When::kAlways, "qr.householder.lanes"},
 
-    {Family::kEigh, When::kLone, "eigh.lapack.serial"},
-    {Family::kEigh, When::kLanesSize, "eigh.tridiagonal_ql.lanes"},
-    {Family::kEigh, When::kOneLarge, "eigh.lapack.parallel"},
-    {Family::kEigh, When::kLapack, "eigh.lapack.serial"},
-    {Family::kEigh, When::kAlways, "eigh.tridiagonal_ql.lanes"},
+    {kDeviceCpu, Family::kEigh, When::kLone, "eigh.lapack.serial"},
+    {kDeviceCpu, Family::kEigh, When::kLanesSize, "eigh.tridiagonal_ql.lanes"},
+    {kDeviceCpu, Family::kEigh, When::kOneLarge, "eigh.lapack.parallel"},
+    {kDeviceCpu, Family::kEigh, When::kLapack, "eigh.lapack.serial"},
+    {kDeviceCpu, Family::kEigh, When::kAlways, "eigh.tridiagonal_ql.lanes"},
 
-    {Family::kSvd, When::kJacobiDriver, "svd.jacobi.lanes"},
-    {Family::kSvd, When::kLone, "svd.lapack.serial"},
-    {Family::kSvd, When::kLanesSize, "svd.bidiagonal_qr.lanes"},
-    {Family::kSvd, When::kTallSvd, "svd.tall.lanes"},
-    {Family::kSvd, When::kOneLarge, "svd.lapack.parallel"},
-    {Family::kSvd, When::kLapack, "svd.lapack.serial"},
-    {Family::kSvd, When::kAlways, "svd.bidiagonal_qr.lanes"},
-    {Family::kSvd, When::kAlways, "svd.jacobi.lanes"},
+    {kDeviceCpu, Family::kSvd, When::kJacobiDriver, "svd.jacobi.lanes"},
+    {kDeviceCpu, Family::kSvd, When::kLone, "svd.lapack.serial"},
+    {kDeviceCpu, Family::kSvd, When::kLanesSize, "svd.bidiagonal_qr.lanes"},
+    {kDeviceCpu, Family::kSvd, When::kTallSvd, "svd.tall.lanes"},
+    {kDeviceCpu, Family::kSvd, When::kOneLarge, "svd.lapack.parallel"},
+    {kDeviceCpu, Family::kSvd, When::kLapack, "svd.lapack.serial"},
+    {kDeviceCpu, Family::kSvd, When::kAlways, "svd.bidiagonal_qr.lanes"},
+    {kDeviceCpu, Family::kSvd, When::kAlways, "svd.jacobi.lanes"},
+
+    {kDeviceCuda, Family::kQr, When::kThreadSize, "qr.small.thread"},
+    {kDeviceCuda, Family::kQr, When::kWarpSize, "qr.householder.warp"},
+    {kDeviceCuda, Family::kEigh, When::kThreadSize, "eigh.small.thread"},
+    {kDeviceCuda, Family::kEigh, When::kWarpSize, "eigh.implicit_ql.warp"},
+    {kDeviceCuda, Family::kSvd, When::kJacobiDriver, "svd.small.thread"},
+    {kDeviceCuda, Family::kSvd, When::kThreadSize, "svd.small.thread"},
+    {kDeviceCuda, Family::kSvd, When::kWarpSize, "svd.implicit_qr.warp"},
 };
 constexpr size_t kRuleCount = sizeof(kRules) / sizeof(kRules[0]);
 
@@ -118,6 +129,9 @@ bool holds(When when, Family family, const ProblemKey& key) {
   if (key.jacobi && when != When::kJacobiDriver) return false;
   const int64_t longer = std::max(key.m, key.n);
   const auto value = [&](Threshold name) { return threshold(family, name, key.dtype); };
+  const auto enough = [&] {
+    return key.routing == Routing::kInvariant || key.batch >= value(Threshold::kGpuMinBatch);
+  };
   switch (when) {
     case When::kJacobiDriver:
       return key.jacobi;
@@ -136,6 +150,10 @@ bool holds(When when, Family family, const ProblemKey& key) {
              longer >= value(Threshold::kLapackParallelMinN) && lapack_available(key.dtype);
     case When::kLapack:
       return lapack_available(key.dtype);
+    case When::kThreadSize:
+      return longer <= value(Threshold::kThreadMaxN) && enough();
+    case When::kWarpSize:
+      return std::min(key.m, key.n) <= value(Threshold::kWarpMaxN) && enough();
     case When::kAlways:
       break;
   }
@@ -169,7 +187,10 @@ Status route(const char* function, const ProblemKey& key, const Algorithm** algo
   }
   const Family family = family_of(key.operation);
   for (size_t i = 0; i < kRuleCount; ++i) {
-    if (kRules[i].family != family || !holds(kRules[i].when, family, key)) continue;
+    if (kRules[i].device != key.device || kRules[i].family != family ||
+        !holds(kRules[i].when, family, key)) {
+      continue;
+    }
     const Algorithm* const candidate = rule_algorithm(i);
     if (candidate != nullptr && candidate->supports(key)) {
       *algorithm = candidate;
@@ -177,8 +198,9 @@ Status route(const char* function, const ProblemKey& key, const Algorithm** algo
     }
   }
   return fail(Status::kUnsupported,
-              "%s: no algorithm of this library serves %s %s of %" PRId64 " x %" PRId64, function,
-              operation_name(key.operation), dtype_name(key.dtype), key.m, key.n);
+              "%s: no algorithm of this library serves %s %s of %" PRId64 " x %" PRId64 "%s",
+              function, operation_name(key.operation), dtype_name(key.dtype), key.m, key.n,
+              key.device == kDeviceCuda ? " on CUDA" : "");
 }
 
 const char* operation_name(Operation operation) {

@@ -34,7 +34,12 @@ std::vector<Case<Args>> common_cases(uint32_t flag) {
       {"dtype -1", [](Args* x) { x->call.dtype = -1; }, kInvalid, "dtype is -1"},
       {"dtype 4", [](Args* x) { x->call.dtype = 4; }, kInvalid, "dtype is 4"},
       {"device 3", [](Args* x) { x->call.device = 3; }, kInvalid, "device is 3"},
-      {"CUDA", [](Args* x) { x->call.device = LANEPACK_DEVICE_CUDA; }, kUnsupported, "CUDA"},
+      {"CUDA index",
+       [](Args* x) {
+         x->call.device = LANEPACK_DEVICE_CUDA;
+         x->call.device_index = -1;
+       },
+       kInvalid, "device_index is -1"},
       {"Metal", [](Args* x) { x->call.device = LANEPACK_DEVICE_METAL; }, kUnsupported, "Metal"},
       {"index", [](Args* x) { x->call.device_index = 1; }, kInvalid, "device_index is 1"},
       {"threads", [](Args* x) { x->call.threads = -2; }, kInvalid, "threads is -2"},

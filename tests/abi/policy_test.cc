@@ -12,38 +12,59 @@ namespace lanepack_test {
 namespace {
 
 constexpr int32_t kCpu = LANEPACK_DEVICE_CPU;
+constexpr int32_t kCuda = LANEPACK_DEVICE_CUDA;
 constexpr const char* kFamilies[] = {"qr", "eigh", "svd"};
 
 class Policy : public testing::Test {
  protected:
   void TearDown() override {
-    for (const char* family : kFamilies) lanepack_policy_reset(family, kCpu);
+    for (const char* family : kFamilies) {
+      lanepack_policy_reset(family, kCpu);
+      lanepack_policy_reset(family, kCuda);
+    }
   }
 };
 
-int64_t get(const char* family, const std::string& name) {
+int64_t get(const char* family, const std::string& name, int32_t device = kCpu) {
   int64_t value = -1;
-  EXPECT_EQ(lanepack_policy_get(family, kCpu, name.c_str(), &value), LANEPACK_STATUS_OK)
+  EXPECT_EQ(lanepack_policy_get(family, device, name.c_str(), &value), LANEPACK_STATUS_OK)
       << lanepack_last_error();
   return value;
 }
 
+void read_set_and_reset(const char* family, int32_t device) {
+  ASSERT_NE(lanepack_policy_names(family, device), nullptr);
+  std::istringstream names(lanepack_policy_names(family, device));
+  int count = 0;
+  for (std::string name; names >> name; ++count) {
+    const int64_t built_in = get(family, name, device);
+    EXPECT_GE(built_in, 0) << name;
+    ASSERT_EQ(lanepack_policy_set(family, device, name.c_str(), 1234), LANEPACK_STATUS_OK);
+    EXPECT_EQ(get(family, name, device), 1234);
+    ASSERT_EQ(lanepack_policy_reset(family, device), LANEPACK_STATUS_OK);
+    EXPECT_EQ(get(family, name, device), built_in);
+  }
+  EXPECT_GE(count, 8) << family;
+  EXPECT_EQ(count % 4, 0) << family;
+}
+
 TEST_F(Policy, EveryNameIsReadSetAndReset) {
   for (const char* family : kFamilies) {
-    ASSERT_NE(lanepack_policy_names(family), nullptr);
-    std::istringstream names(lanepack_policy_names(family));
-    int count = 0;
-    for (std::string name; names >> name; ++count) {
-      const int64_t built_in = get(family, name);
-      EXPECT_GE(built_in, 0) << name;
-      ASSERT_EQ(lanepack_policy_set(family, kCpu, name.c_str(), 1234), LANEPACK_STATUS_OK);
-      EXPECT_EQ(get(family, name), 1234);
-      ASSERT_EQ(lanepack_policy_reset(family, kCpu), LANEPACK_STATUS_OK);
-      EXPECT_EQ(get(family, name), built_in);
-    }
-    EXPECT_GE(count, 8) << family;
-    EXPECT_EQ(count % 4, 0) << family;
+    read_set_and_reset(family, kCpu);
+    read_set_and_reset(family, kCuda);
   }
+}
+
+TEST_F(Policy, KindsOfDevicesAreApart) {
+  int64_t value = 0;
+  EXPECT_EQ(lanepack_policy_get("eigh", kCpu, "warp_max_n", &value),
+            LANEPACK_STATUS_INVALID_ARGUMENT);
+  EXPECT_EQ(lanepack_policy_get("eigh", kCuda, "lanes_max_n", &value),
+            LANEPACK_STATUS_INVALID_ARGUMENT);
+  const int64_t warp = get("eigh", "warp_max_n", kCuda);
+  ASSERT_EQ(lanepack_policy_set("eigh", kCuda, "warp_max_n", warp + 1), LANEPACK_STATUS_OK);
+  ASSERT_EQ(lanepack_policy_reset("eigh", kCpu), LANEPACK_STATUS_OK);
+  EXPECT_EQ(get("eigh", "warp_max_n", kCuda), warp + 1);
 }
 
 TEST_F(Policy, OneNameLeavesTheOthers) {
@@ -68,11 +89,12 @@ TEST_F(Policy, RefusesWhatItDoesNotKnow) {
   }
   EXPECT_EQ(lanepack_policy_get("eigh", kCpu, nullptr, &value), kInvalid);
   EXPECT_EQ(lanepack_policy_get("eigh", kCpu, "lanes_max_n", nullptr), kInvalid);
-  EXPECT_EQ(lanepack_policy_names("lu"), nullptr);
-  EXPECT_EQ(lanepack_policy_names(nullptr), nullptr);
+  EXPECT_EQ(lanepack_policy_names("lu", kCpu), nullptr);
+  EXPECT_EQ(lanepack_policy_names(nullptr, kCpu), nullptr);
+  EXPECT_EQ(lanepack_policy_names("qr", 9), nullptr);
   EXPECT_EQ(lanepack_policy_reset("lu", kCpu), kInvalid);
   EXPECT_EQ(lanepack_policy_reset("qr", 9), kInvalid);
-  EXPECT_EQ(lanepack_policy_reset("qr", LANEPACK_DEVICE_CUDA), LANEPACK_STATUS_UNSUPPORTED);
+  EXPECT_EQ(lanepack_policy_reset("qr", LANEPACK_DEVICE_METAL), LANEPACK_STATUS_UNSUPPORTED);
 }
 
 TEST_F(Policy, HoldsItsBounds) {

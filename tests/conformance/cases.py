@@ -23,6 +23,12 @@ ALGORITHMS = {
         "svd.lapack.parallel",
     ),
 }
+# The same for CUDA devices (tests/cuda).
+CUDA_ALGORITHMS = {
+    "qr": ("qr.small.thread", "qr.householder.warp", "vendor"),
+    "eigh": ("eigh.small.thread", "eigh.implicit_ql.warp", "vendor"),
+    "svd": ("svd.small.thread", "svd.implicit_qr.warp", "vendor"),
+}
 OPERATION_FAMILY = {"qr": "qr", "eigh": "eigh", "eigvalsh": "eigh", "svd": "svd", "svdvals": "svd"}
 
 # In units of sqrt(n) u, and of norm(A) where A is part of it.

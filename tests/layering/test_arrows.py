@@ -26,6 +26,15 @@ ARROWS = {
         "operations",
     ),
     "backends/lapack": ("backends/backend.h", "core", "dialect/subnormals.h", "operations"),
+    # A kernel's arguments are one struct for the host that fills it and the kernel that reads it:
+    # kernels/<operation>/arguments.simt.h. texts/ names the kernels' parts for the flattener.
+    "backends/cuda": (
+        "backends/backend.h",
+        "core",
+        "dialect/arguments.h",
+        "kernels",
+        "operations",
+    ),
     "routing": ("backends/backend.h", "core/types.h"),
     "c_api": ("backends/backend.h", "operations", "routing"),
 }
@@ -105,7 +114,19 @@ def test_identifiers_lead_to_their_files():
         assert found, f"{operation}.{method}.lanes has no text {stem}_<level>.simt.h"
 
 
-IDENTIFIER = re.compile(r'"(\w+\.\w+\.(?:lanes|serial|parallel))"')
+def test_identifiers_of_gpu_kernels_lead_to_their_files():
+    """`eigh.small.thread` is kernels/eigh/small_thread.simt.h, in the text "eigh_thread"."""
+    table = (ROOT / "src/backends/cuda/algorithms.cc").read_text()
+    kernels = re.findall(r'"(\w+)\.(\w+)\.(thread|warp)"', table)
+    assert kernels
+    for operation, method, level in kernels:
+        path = f"kernels/{operation}/{method}_{level}.simt.h"
+        assert (ROOT / "src" / path).is_file(), path
+        text = ROOT / "src/backends/cuda/texts" / f"{operation}_{level}.h"
+        assert f'#include "{path}"' in text.read_text(), f"{text} does not name {path}"
+
+
+IDENTIFIER = re.compile(r'"(\w+\.\w+\.(?:lanes|serial|parallel|thread|warp))"')
 
 
 def identifiers(*paths):
@@ -113,7 +134,11 @@ def identifiers(*paths):
 
 
 def test_every_algorithm_is_tested_and_every_rule_leads_to_one():
-    registered = identifiers("src/backends/cpu/cpu_backend.cc", "src/backends/lapack/algorithms.cc")
+    registered = identifiers(
+        "src/backends/cpu/cpu_backend.cc",
+        "src/backends/cuda/algorithms.cc",
+        "src/backends/lapack/algorithms.cc",
+    )
     assert registered
     # What is missing in this table is tested by nothing.
     assert identifiers("tests/conformance/cases.py") == registered

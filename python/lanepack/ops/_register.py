@@ -40,14 +40,15 @@ def define(schema: str) -> torch._ops.OpOverload:
 def implement(
     op: torch._ops.OpOverload,
     *,
-    cpu: Callable,
+    kernel: Callable,
     fake: Callable,
     autograd: Callable,
     vmap: Callable,
 ) -> None:
     """Registers an op's kernels. `derivative` makes the one for the Autograd key."""
     name = op._schema.name.split("::")[1]
-    _library.impl(name, cpu, "CPU")
+    for key in ("CPU", "CUDA"):
+        _library.impl(name, kernel, key)
     _library.impl(name, autograd, "Autograd", with_keyset=True)
     torch.library.register_fake(f"{_NAMESPACE}::{name}", fake, lib=_library)
     # Before torch 2.5 there is no such rule, and torch calls the op once per sample.

@@ -64,10 +64,11 @@ def scale_of(values: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | 
     The scale is the largest magnitude, as (..., 1), and at least the smallest normal number; what
     is divided by it comes back multiplied: it guards against overflow and has no derivative. It is
     None, and nothing need be divided, where one matrix's values may be read and are of middling
-    size: reading two numbers is a tenth of the operations that they save.
+    size: on a CPU reading two numbers is a tenth of the operations that they save.
     """
     k = values.shape[-1]
-    if values.dim() == 1 and 0 < k <= _READ_MAX_N and plain(values) is not None:
+    readable = values.is_cpu and values.dim() == 1 and 0 < k <= _READ_MAX_N
+    if readable and plain(values) is not None:
         listed = values.tolist()
         top = max(abs(listed[0]), abs(listed[-1]))
         low, high = _PLAIN_RANGE[values.dtype]

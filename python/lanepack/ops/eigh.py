@@ -39,7 +39,7 @@ def _check(A, UPLO, op):
     _arguments.check_uplo(UPLO, op)
 
 
-def _eigh_cpu(A, UPLO="L", check_errors=False):
+def _eigh_kernel(A, UPLO="L", check_errors=False):
     _check(A, UPLO, "eigh")
     L, V, info = _kernels.eigh(A, _kernels.describe(A), UPLO, True)
     if check_errors:
@@ -96,7 +96,7 @@ def _eigh_jvp(_args, outputs, dA):
     return dL, V @ (X if scale is None else X / scale)
 
 
-def _eigvalsh_cpu(A, UPLO="L", check_errors=False):
+def _eigvalsh_kernel(A, UPLO="L", check_errors=False):
     _check(A, UPLO, "eigvalsh")
     L, info = _kernels.eigvalsh(A, _kernels.describe(A), UPLO, True)
     if check_errors:
@@ -128,14 +128,14 @@ def eigvalsh_recorded(A, described, UPLO, want_info):
 
 _register.implement(
     _EIGH,
-    cpu=_eigh_cpu,
+    kernel=_eigh_kernel,
     fake=_eigh_fake,
     autograd=_DERIVATIVE.kernel,
     vmap=batching_rule(_EIGH),
 )
 _register.implement(
     _EIGVALSH,
-    cpu=_eigvalsh_cpu,
+    kernel=_eigvalsh_kernel,
     fake=_eigvalsh_fake,
     autograd=_eigvalsh_autograd,
     vmap=batching_rule(_EIGVALSH),

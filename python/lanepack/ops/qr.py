@@ -32,7 +32,7 @@ _OP = _register.define(
 _KEPT_MAX_N = 64
 
 
-def _cpu(A, mode="reduced", check_errors=False):
+def _kernel(A, mode="reduced", check_errors=False):
     check_op_input(A, "qr")
     _arguments.check_mode(mode, "qr")
     Q, R, info = _kernels.qr(A, _kernels.describe(A), mode, True)
@@ -139,7 +139,7 @@ qr_recorded = _DERIVATIVE.recorded
 
 _register.implement(
     _OP,
-    cpu=_cpu,
+    kernel=_kernel,
     fake=_fake,
     autograd=_DERIVATIVE.kernel,
     vmap=batching_rule(_OP),

@@ -34,7 +34,7 @@ _SVDVALS = _register.define(
 )
 
 
-def _svd_cpu(A, full_matrices=False, driver=None, check_errors=False):
+def _svd_kernel(A, full_matrices=False, driver=None, check_errors=False):
     check_op_input(A, "svd")
     _arguments.check_driver(driver, "svd")
     U, S, Vh, info = _kernels.svd(A, _kernels.describe(A), full_matrices, driver, True)
@@ -166,7 +166,7 @@ def _complete(U, inside, outside, k):
     return dU
 
 
-def _svdvals_cpu(A, driver=None, check_errors=False):
+def _svdvals_kernel(A, driver=None, check_errors=False):
     check_op_input(A, "svdvals")
     _arguments.check_driver(driver, "svdvals")
     S, info = _kernels.svdvals(A, _kernels.describe(A), driver, True)
@@ -200,14 +200,14 @@ def svdvals_recorded(A, described, driver, want_info):
 
 _register.implement(
     _SVD,
-    cpu=_svd_cpu,
+    kernel=_svd_kernel,
     fake=_svd_fake,
     autograd=_DERIVATIVE.kernel,
     vmap=batching_rule(_SVD),
 )
 _register.implement(
     _SVDVALS,
-    cpu=_svdvals_cpu,
+    kernel=_svdvals_kernel,
     fake=_svdvals_fake,
     autograd=_svdvals_autograd,
     vmap=batching_rule(_SVDVALS),

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels compiled and loaded ahead of their first use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import torch
+
+from . import linalg
+from ._errors import ArgumentError
+from .policy import FAMILIES, _served_device
+
+_SQUARE = ("eigh", "eigvalsh")
+
+
+def _names(functions) -> list[str]:
+    if isinstance(functions, str) or callable(functions):
+        functions = (functions,)
+    names = []
+    for each in functions:
+        name = getattr(each, "__name__", each).removesuffix("_ex") if each is not None else each
+        if name not in FAMILIES:
+            raise ArgumentError(
+                f"lanepack.warmup: functions holds {name!r}; each must be one of "
+                f"{', '.join(FAMILIES)}, or that function"
+            )
+        names.append(name)
+    return names
+
+
+def _shapes(shapes) -> list[tuple[int, ...]]:
+    if shapes and all(isinstance(size, int) for size in shapes):
+        shapes = (shapes,)
+    shapes = [tuple(shape) for shape in shapes]
+    for shape in shapes:
+        if len(shape) < 2 or not all(isinstance(size, int) and size >= 0 for size in shape):
+            raise ArgumentError(
+                f"lanepack.warmup: a shape is {shape}; it must be at least two sizes, (..., m, n)"
+            )
+    return shapes
+
+
+def warmup(
+    functions: str | Callable | Iterable[str | Callable],
+    shapes: Sequence[int] | Iterable[Sequence[int]],
+    dtypes: torch.dtype | Iterable[torch.dtype] = torch.float32,
+    device=None,
+    **options,
+) -> None:
+    """Compiles and loads what calls will need, ahead of a first request or a graph capture.
+
+    Each function is called once on an identity for each shape and dtype, and waited for. Results
+    of the whole shape are allocated for that time; the input is not.
+
+    Args:
+        functions: names such as "eigh", or the functions, or a list of them.
+        shapes: (..., m, n), or a list of such; the batch may decide the algorithm.
+        dtypes: one or several.
+        device: None means the accelerator if there is one, else the CPU.
+        options: passed on, such as mode="complete" of qr: other modes may be other kernels.
+
+    Example:
+        >>> import lanepack, torch
+        >>> lanepack.warmup(["eigh", "svd"], [(1000, 3, 3), (1000, 8, 8)], torch.float64, "cpu")
+    """
+    names = _names(functions)
+    shapes = _shapes(shapes)
+    where = _served_device(device, "warmup")
+    for dtype in (dtypes,) if isinstance(dtypes, torch.dtype) else tuple(dtypes):
+        for shape in shapes:
+            *_, m, n = shape
+            A = torch.eye(m, n, dtype=dtype, device=where).expand(shape)
+            for name in names:
+                if m == n or name not in _SQUARE:
+                    with torch.no_grad():
+                        getattr(linalg, name)(A, **options)
+    if where.type == "cuda":
+        torch.cuda.synchronize(where)
