@@ -271,9 +271,9 @@ def svd(A, full_matrices=False, *, driver=None, check_errors=False, out=None):
 
     driver None: bidiagonalisation (Golub and Van Loan, 8.6; LAPACK gesdd above the sizes that the
     lanes serve). "jacobi": one-sided Jacobi (Drmac and Veselic, 2008; LAPACK gesvj), every singular
-    value of B D, D diagonal, to high relative accuracy if B is well conditioned (float32: above
-    1e-12 of the norm, 1e-7 where m is not n; below 1e-13 it counts as zero). torch's "gesvd",
-    "gesvdj" and "gesvda" are taken as hints.
+    value of B D, D diagonal and m >= n, to high relative accuracy if B is well conditioned
+    (float32: above 1e-12 of the norm; below 1e-13 it counts as zero). torch's "gesvd", "gesvdj" and
+    "gesvda" are taken as hints.
     Derivatives: differences of squares up to n eps S_max^2 count as zero, so that a loss that does
     not depend on the basis keeps a finite gradient at repeated values. A complex loss that depends
     on the phase is refused only under `lanepack.debug.gauge_check`.

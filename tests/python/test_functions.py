@@ -107,6 +107,20 @@ def test_jacobi_keeps_small_singular_values():
     assert abs(S.log().sum() - logarithm) <= 1e-12
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.complex64])
+@pytest.mark.parametrize(("m", "n"), [(3, 3), (4, 3), (9, 9), (13, 9), (100, 9)])
+def test_jacobi_keeps_small_singular_values_of_any_shape(m, n, dtype):
+    """B D with D down to 1e-12 of the norm, its columns in any order."""
+    B = randn(50, m, n, seed=11, dtype=dtype)
+    ladder = torch.logspace(0, -12, n, dtype=torch.float64)
+    order = torch.argsort(randn(50, n, seed=12))
+    A = B * ladder[order][:, None, :].to(B.real.dtype)
+    wide = lanepack.svdvals(A.to(torch.promote_types(dtype, torch.float64)), driver="jacobi")
+    S = lanepack.svd(A, driver="jacobi").S
+    assert ((S - wide).abs() <= 10 * m * eps(dtype) * wide).all()
+    assert ((lanepack.svdvals(A, driver="jacobi") - wide).abs() <= 10 * m * eps(dtype) * wide).all()
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.complex128])
 def test_strides(dtype):
     base = randn(4, 3, 10, 12, seed=6, dtype=dtype)

@@ -65,8 +65,7 @@ struct SvdShape {
   int core_ld() const { return qr_first ? ldv : ld; }
   // Entries of S and of its real type that the texts need besides the matrices.
   size_t work() const {
-    const size_t rows = qr_first ? n : m;
-    return 4 * static_cast<size_t>(n) + rows + 4 * static_cast<size_t>(n);
+    return 8 * static_cast<size_t>(n) + static_cast<size_t>(core_rows());
   }
   size_t real_work() const { return static_cast<size_t>(svd::bidiagonal_qr_real_work(n)); }
 };
@@ -116,10 +115,14 @@ simt::mask_of<typename L::real> svd_any_size(const SvdShape& shape, SvdMethod me
                                              SvdScratch<L>& x) {
   using S = typename L::scalar;
   const int m = shape.m, n = shape.n;
-  S* const tau = x.work + static_cast<ptrdiff_t>(4 * n) + (shape.qr_first ? n : m);
+  S* const tau = x.work + static_cast<ptrdiff_t>(4 * n) + shape.core_rows();
   if (shape.qr_first) {
+    // Jacobi owes every column its relative accuracy.
+    const bool graded = method == SvdMethod::kJacobi;
+    if (graded) svd::scale_columns(m, n, x.a, shape.ld, x.real_work);
     qr::factor(m, n, x.a, shape.ld, tau, x.d);
     svd::copy_triangle(n, x.a, shape.ld, x.d, x.r, shape.ldv);
+    if (graded) svd::unscale_triangle(n, x.r, shape.ldv, x.real_work);
   }
   S* const core = shape.qr_first ? x.r : x.a;
   const int rows = shape.core_rows(), ld = shape.core_ld();

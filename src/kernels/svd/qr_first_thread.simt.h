@@ -17,6 +17,33 @@ SIMT_STEP void copy_triangle(int n, SIMT_PRIVATE const S* a, int ld,
   }
 }
 
+// Divides every column by the power of two 2^e, e to `exponents`, that brings its largest entry into
+// [1, 2): A = B D, and the R of B times D is the R of A, to full relative accuracy in every column. The
+// reflectors then never meet a column that is too small to be told from zero.
+template <class S>
+SIMT_STEP void scale_columns(int m, int n, SIMT_PRIVATE S* a, int ld,
+                             SIMT_PRIVATE simt::real_of<S>* exponents) {
+  using T = simt::real_of<S>;
+  for (int j = 0; j < n; ++j) {
+    SIMT_PRIVATE S* column = a + j * ld;
+    T largest = simt::constant<T>(0.0f);
+    for (int i = 0; i < m; ++i) largest = simt::max_magnitude(largest, column[i]);
+    exponents[j] = simt::exponent(largest);
+    const simt::pow2_scale<T> s = simt::make_pow2(-exponents[j]);
+    for (int i = 0; i < m; ++i) column[i] = simt::scale_pow2(column[i], s);
+  }
+}
+
+// r <- r D: what scale_columns() took from the columns.
+template <class S>
+SIMT_STEP void unscale_triangle(int n, SIMT_PRIVATE S* r, int ldr,
+                                SIMT_PRIVATE const simt::real_of<S>* exponents) {
+  for (int j = 0; j < n; ++j) {
+    const simt::pow2_scale<simt::real_of<S>> s = simt::make_pow2(exponents[j]);
+    for (int i = 0; i <= j; ++i) r[j * ldr + i] = simt::scale_pow2(r[j * ldr + i], s);
+  }
+}
+
 // kRows rows of a from row i on, times w. x: kRows n entries of scratch.
 template <int kRows, class S>
 SIMT_FN void multiply_row_block(int n, SIMT_PRIVATE S* a, int ld, SIMT_PRIVATE const S* w, int ldw,
