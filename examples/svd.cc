@@ -13,11 +13,14 @@
 int main() {
   constexpr int64_t kBatch = 1000, kRows = 6, kCols = 4;
 
-  // Matrix b: b + 1 times a matrix with orthonormal columns.
-  std::vector<float> a(kBatch * kRows * kCols, 0.0f);
+  // Matrix b: b + 1 times the first columns of the reflection I - 2 v v^T, v = (1, ..., 1) / sqrt(rows).
+  std::vector<float> a(kBatch * kRows * kCols);
   for (int64_t b = 0; b < kBatch; ++b) {
     for (int64_t j = 0; j < kCols; ++j) {
-      a[static_cast<size_t>((b * kCols + j) * kRows + j)] = static_cast<float>(b + 1);
+      for (int64_t i = 0; i < kRows; ++i) {
+        const float entry = (i == j ? 1.0f : 0.0f) - 2.0f / static_cast<float>(kRows);
+        a[static_cast<size_t>((b * kCols + j) * kRows + i)] = static_cast<float>(b + 1) * entry;
+      }
     }
   }
   std::vector<float> s(kBatch * kCols);

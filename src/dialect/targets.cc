@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dialect/targets.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -28,8 +29,16 @@ CpuTarget chosen_target() {
   const char* wanted = std::getenv("LANEPACK_CPU");
   if (wanted == nullptr) return best;
   CpuTarget target = best;
-  if (std::strcmp(wanted, "baseline") == 0) target = CpuTarget::kBaseline;
-  if (std::strcmp(wanted, "avx2") == 0) target = CpuTarget::kAvx2;
+  if (std::strcmp(wanted, "baseline") == 0) {
+    target = CpuTarget::kBaseline;
+  } else if (std::strcmp(wanted, "avx2") == 0) {
+    target = CpuTarget::kAvx2;
+  } else if (wanted[0] != '\0' && std::strcmp(wanted, "avx512") != 0) {
+    std::fprintf(stderr,
+                 "lanepack: LANEPACK_CPU is '%.32s'; it must be baseline, avx2 or avx512, and is "
+                 "ignored\n",
+                 wanted);
+  }
   return target < best ? target : best;
 }
 
