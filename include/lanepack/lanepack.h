@@ -67,12 +67,21 @@ typedef enum lanepack_operation {
   LANEPACK_OPERATION_EIGH = 1,     /* with vectors */
   LANEPACK_OPERATION_EIGVALSH = 2, /* lanepack_eigh with v.data null */
   LANEPACK_OPERATION_SVD = 3,      /* with vectors */
-  LANEPACK_OPERATION_SVDVALS = 4   /* lanepack_svd with u.data and vh.data null */
+  LANEPACK_OPERATION_SVDVALS = 4,  /* lanepack_svd with u.data and vh.data null */
+  LANEPACK_OPERATION_CHOLESKY = 5,
+  LANEPACK_OPERATION_SOLVE_TRIANGULAR = 6,
+  LANEPACK_OPERATION_CHOLESKY_SOLVE = 7,
+  LANEPACK_OPERATION_CHOLESKY_INVERSE = 8
 } lanepack_operation;
 
 /* Bits of `flags`. One that an operation does not list is an error. */
-#define LANEPACK_FLAG_UPPER 1u  /* eigh: read the upper triangle (default: the lower) */
+#define LANEPACK_FLAG_UPPER 1u  /* read the upper triangle (default: the lower) */
 #define LANEPACK_FLAG_JACOBI 2u /* svd: one-sided Jacobi, high relative accuracy, at every size */
+#define LANEPACK_FLAG_RIGHT 4u  /* solve_triangular: X op(A) = B (default: op(A) X = B) */
+/* solve_triangular: op(A) = A^T; with both flags A^H, with the second alone conj(A) */
+#define LANEPACK_FLAG_TRANSPOSE 8u
+#define LANEPACK_FLAG_CONJUGATE 16u
+#define LANEPACK_FLAG_UNIT_DIAGONAL 32u /* solve_triangular: A's diagonal counts as ones, unread */
 
 /* `info` of a matrix: 0 right; 1..n as LAPACK's routine of that operation; or one of these. */
 #define LANEPACK_INFO_NOT_FINITE 2147483647     /* the part that is read holds NaN or Inf */
@@ -141,12 +150,48 @@ typedef struct lanepack_svd_args {
   lanepack_batch vh;
 } lanepack_svd_args;
 
+/* A = L L^H, or with LANEPACK_FLAG_UPPER A = U^H U, for Hermitian positive-definite A (LAPACK potrf).
+ * One triangle of A is read, the lower or the upper, and of a complex diagonal only the real part.
+ * All of l is written: the factor, and zeros in the other triangle. info: the order of the first
+ * leading minor that is not positive; such a matrix has NaN in its factor's triangle. */
+typedef struct lanepack_cholesky_args {
+  lanepack_call call;
+  lanepack_batch a; /* (batch, n, n), only read */
+  lanepack_batch l; /* (batch, n, n); may be a itself, with the same strides */
+} lanepack_cholesky_args;
+
+/* Systems with a triangular matrix, by substitution (BLAS trsm):
+ *   lanepack_solve_triangular  op(A) X = B, or with LANEPACK_FLAG_RIGHT X op(A) = B; a is lower, with
+ *                              LANEPACK_FLAG_UPPER upper; flags: all but LANEPACK_FLAG_JACOBI
+ *   lanepack_cholesky_solve    A A^H X = B, or with LANEPACK_FLAG_UPPER A^H A X = B, where a is what
+ *                              lanepack_cholesky gives (LAPACK potrs)
+ * The other triangle is not read. Nothing is looked for: a zero on the diagonal gives Inf or NaN in
+ * the right-hand sides that meet it, as IEEE arithmetic has it. call.info must be null. */
+typedef struct lanepack_solve_args {
+  lanepack_call call;
+  lanepack_batch a; /* (batch, n, n), only read; a batch stride of 0 gives all the same */
+  lanepack_batch b; /* (batch, n, k), with LANEPACK_FLAG_RIGHT (batch, k, n); only read */
+  lanepack_batch x; /* of b's shape; may be b itself, with the same strides */
+} lanepack_solve_args;
+
+/* X = (L L^H)^-1, or with LANEPACK_FLAG_UPPER (U^H U)^-1, both triangles of it, from what
+ * lanepack_cholesky gives (LAPACK potri). Otherwise as lanepack_cholesky_solve. */
+typedef struct lanepack_cholesky_inverse_args {
+  lanepack_call call;
+  lanepack_batch l; /* (batch, n, n), only read */
+  lanepack_batch x; /* (batch, n, n); may be l itself, with the same strides */
+} lanepack_cholesky_inverse_args;
+
 /* Runs the operation. On the CPU it returns when the result is there. On CUDA `data`, `workspace`
  * and `info` are device memory, the work is put on `stream`, and nothing waits for it; the first
  * call of a kind compiles its kernel or reads it from the cache, which takes a second or less. */
 LANEPACK_API int lanepack_qr(const lanepack_qr_args* args);
 LANEPACK_API int lanepack_eigh(const lanepack_eigh_args* args);
 LANEPACK_API int lanepack_svd(const lanepack_svd_args* args);
+LANEPACK_API int lanepack_cholesky(const lanepack_cholesky_args* args);
+LANEPACK_API int lanepack_solve_triangular(const lanepack_solve_args* args);
+LANEPACK_API int lanepack_cholesky_solve(const lanepack_solve_args* args);
+LANEPACK_API int lanepack_cholesky_inverse(const lanepack_cholesky_inverse_args* args);
 
 /* Device memory that the same call would need, in bytes. Checks the arguments as the call itself
  * does, but data pointers may be null as long as those of optional outputs tell whether they are
@@ -155,6 +200,12 @@ LANEPACK_API int lanepack_svd(const lanepack_svd_args* args);
 LANEPACK_API int lanepack_qr_workspace(const lanepack_qr_args* args, int64_t* bytes);
 LANEPACK_API int lanepack_eigh_workspace(const lanepack_eigh_args* args, int64_t* bytes);
 LANEPACK_API int lanepack_svd_workspace(const lanepack_svd_args* args, int64_t* bytes);
+LANEPACK_API int lanepack_cholesky_workspace(const lanepack_cholesky_args* args, int64_t* bytes);
+LANEPACK_API int lanepack_solve_triangular_workspace(const lanepack_solve_args* args,
+                                                     int64_t* bytes);
+LANEPACK_API int lanepack_cholesky_solve_workspace(const lanepack_solve_args* args, int64_t* bytes);
+LANEPACK_API int lanepack_cholesky_inverse_workspace(const lanepack_cholesky_inverse_args* args,
+                                                     int64_t* bytes);
 
 /* A problem as the router sees it. */
 typedef struct lanepack_problem {
@@ -167,7 +218,7 @@ typedef struct lanepack_problem {
   int32_t routing;
   uint32_t flags;
   int32_t full; /* qr: complete; svd: full matrices; otherwise 0 */
-  int64_t m;
+  int64_t m;    /* of the solves: the number of right-hand sides; of cholesky: n */
   int64_t n;
   int64_t batch;
 } lanepack_problem;
@@ -177,8 +228,9 @@ typedef struct lanepack_problem {
 LANEPACK_API int lanepack_route(const lanepack_problem* problem, char* identifier,
                                 int64_t capacity);
 
-/* The named thresholds of the routing policy of one operation family ("qr", "eigh", "svd") on one
- * kind of device, such as lanes_max_n of the CPU and warp_max_n of CUDA; each has a form per dtype (suffix _f64, _c64, _c128; none: float32).
+/* The named thresholds of the routing policy of one operation family ("qr", "eigh", "svd",
+ * "cholesky", "solve") on one kind of device, such as lanes_max_n of the CPU and warp_max_n of CUDA;
+ * each has a form per dtype (suffix _f64, _c64, _c128; none: float32).
  * A set takes effect at the next call. An unknown family or name is
  * LANEPACK_STATUS_INVALID_ARGUMENT, and the text lists the names. */
 LANEPACK_API int lanepack_policy_set(const char* family, int32_t device, const char* name,

@@ -13,11 +13,39 @@ UPLO_UPPER = {"L": False, "l": False, "U": True, "u": True}
 DRIVERS = (None, "jacobi", "gesvd", "gesvdj", "gesvda")
 
 
-def check_square(A: torch.Tensor, function: str) -> None:
+def check_square(A: torch.Tensor, function: str, name: str = "A") -> None:
     if A.shape[-1] != A.shape[-2]:
         raise ArgumentError(
-            f"lanepack.{function}: A has shape {tuple(A.shape)}; its matrices must be square, "
+            f"lanepack.{function}: {name} has shape {tuple(A.shape)}; its matrices must be square, "
             "(..., n, n)"
+        )
+
+
+def check_sides(A, B, left: bool, function: str, names: tuple[str, str] = ("A", "B")) -> None:
+    """B's order against A's, and that their batches broadcast."""
+    check_square(A, function, names[0])
+    order = B.shape[-2 if left else -1]
+    if order != A.shape[-1]:
+        raise ArgumentError(
+            f"lanepack.{function}: {names[0]} has shape {tuple(A.shape)} and {names[1]} "
+            f"{tuple(B.shape)}; {names[1]} must have {A.shape[-1]} {'rows' if left else 'columns'}"
+        )
+    try:
+        torch.broadcast_shapes(A.shape[:-2], B.shape[:-2])
+    except RuntimeError:
+        raise ArgumentError(
+            f"lanepack.{function}: {names[0]} has shape {tuple(A.shape)} and {names[1]} "
+            f"{tuple(B.shape)}; their batch dimensions must broadcast"
+        ) from None
+    if A.dtype != B.dtype:
+        raise TypeError(
+            f"lanepack.{function}: {names[0]} has dtype {A.dtype} and {names[1]} {B.dtype}; they "
+            "must be the same"
+        )
+    if A.device != B.device:
+        raise ArgumentError(
+            f"lanepack.{function}: {names[0]} is on {A.device} and {names[1]} on {B.device}; they "
+            "must be on one device"
         )
 
 

@@ -60,18 +60,18 @@ def plain(A, recorded=False):
     return address, shape, strides, dtype
 
 
-def as_input(A, function: str) -> torch.Tensor:
+def as_input(A, function: str, name: str = "A") -> torch.Tensor:
     """A as a tensor (..., m, n) of one of the four dtypes, on a device that is served."""
     if not isinstance(A, torch.Tensor):
         A = torch.as_tensor(A)
     if A.layout is not torch.strided or A.is_nested:
         layout = "nested" if A.is_nested else str(A.layout)
         raise ArgumentError(
-            f"lanepack.{function}: A has layout {layout}; it must be a dense (strided) tensor"
+            f"lanepack.{function}: {name} has layout {layout}; it must be a dense (strided) tensor"
         )
     if A.dim() < 2:
         raise ArgumentError(
-            f"lanepack.{function}: A has shape {tuple(A.shape)}; it must have at least 2 "
+            f"lanepack.{function}: {name} has shape {tuple(A.shape)}; it must have at least 2 "
             "dimensions, (..., m, n)"
         )
     check_device(A.device, function)
@@ -81,7 +81,7 @@ def as_input(A, function: str) -> torch.Tensor:
     if dtype in _HALF_DTYPES:
         return A.to(torch.float32)
     if dtype.is_floating_point or dtype.is_complex or A.is_quantized:
-        raise TypeError(f"lanepack.{function}: A has dtype {dtype}; it must have {_SERVED}")
+        raise TypeError(f"lanepack.{function}: {name} has dtype {dtype}; it must have {_SERVED}")
     default = torch.get_default_dtype()
     return A.to(torch.float32 if default in _HALF_DTYPES else default)
 

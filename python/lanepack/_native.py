@@ -40,7 +40,25 @@ DEVICE_CPU = DEVICES["cpu"]
 DEVICE_CUDA = DEVICES["cuda"]
 FLAG_UPPER = 1
 FLAG_JACOBI = 2
-OPERATIONS = {"qr": 0, "eigh": 1, "eigvalsh": 2, "svd": 3, "svdvals": 4}
+FLAG_RIGHT = 4
+FLAG_TRANSPOSE = 8
+FLAG_CONJUGATE = 16
+FLAG_UNIT_DIAGONAL = 32
+OPERATIONS = {
+    "qr": 0,
+    "eigh": 1,
+    "eigvalsh": 2,
+    "svd": 3,
+    "svdvals": 4,
+    "cholesky": 5,
+    "solve_triangular": 6,
+    "cholesky_solve": 7,
+    "cholesky_inverse": 8,
+}
+# Of which the library has a function of the same name, the others being forms of them.
+_FUNCTIONS = (
+    "qr", "eigh", "svd", "cholesky", "solve_triangular", "cholesky_solve", "cholesky_inverse",
+)  # fmt: skip
 
 INFO_NOT_FINITE = 2**31 - 1
 INFO_NO_CONVERGENCE = 2**31 - 2
@@ -53,6 +71,7 @@ BATCH_TAIL = struct.Struct("=6q")
 _CALL_BYTES = CALL_HEAD.size + 8
 _BATCH_BYTES = BATCH_TAIL.size + 8
 # A whole struct with its constant parts already packed: only the addresses vary from call to call.
+ARGS_OF_TWO = struct.Struct(f"={CALL_HEAD.size}sQ" + "Q48s" * 2)
 ARGS_OF_THREE = struct.Struct(f"={CALL_HEAD.size}sQ" + "Q48s" * 3)
 ARGS_OF_FOUR = struct.Struct(f"={CALL_HEAD.size}sQ" + "Q48s" * 4)
 # The same for CUDA: behind the constants of lanepack_call stand stream, workspace, its bytes, info.
@@ -108,7 +127,7 @@ def _declare(loaded: ctypes.CDLL) -> None:
         function.argtypes, function.restype = [], text
     loaded.lanepack_policy_names.argtypes = [text, ctypes.c_int32]
     loaded.lanepack_policy_names.restype = text
-    for name in ("qr", "eigh", "svd"):
+    for name in _FUNCTIONS:
         getattr(loaded, f"lanepack_{name}").argtypes = [text]
         workspace = getattr(loaded, f"lanepack_{name}_workspace")
         workspace.argtypes = [text, ctypes.POINTER(ctypes.c_int64)]
@@ -128,6 +147,10 @@ _declare(_library)
 qr = _library.lanepack_qr
 eigh = _library.lanepack_eigh
 svd = _library.lanepack_svd
+cholesky = _library.lanepack_cholesky
+solve_triangular = _library.lanepack_solve_triangular
+cholesky_solve = _library.lanepack_cholesky_solve
+cholesky_inverse = _library.lanepack_cholesky_inverse
 
 
 def last_error() -> str:

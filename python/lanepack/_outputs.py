@@ -33,6 +33,25 @@ def raise_bad_matrix(info: torch.Tensor, function: str) -> None:
     raise torch.linalg.LinAlgError(f"linalg.{function}: {place}{reason}")
 
 
+def raise_bad_minor(info: torch.Tensor, function: str = "linalg.cholesky") -> None:
+    """Raises torch.linalg.LinAlgError for the first matrix that has no Cholesky factor."""
+    flat = info.reshape(-1)
+    bad = flat != 0
+    if not bool(bad.any()):
+        return
+    element = int(bad.to(torch.uint8).argmax())
+    code = int(flat[element])
+    place = "" if info.dim() == 0 else f"(Batch element {element}): "
+    if code == _native.INFO_NOT_FINITE:
+        reason = "The input matrix contains NaN or Inf: the input is not positive-definite."
+    else:
+        reason = (
+            "The factorization could not be completed because the input is not "
+            f"positive-definite (the leading minor of order {code} is not positive-definite)."
+        )
+    raise torch.linalg.LinAlgError(f"{function}: {place}{reason}")
+
+
 def check_outs(out, names: Sequence[str], A: torch.Tensor, function: str) -> tuple:
     """`out` as a tuple of tensors, checked as far as it can be before the work."""
     if isinstance(out, torch.Tensor):

@@ -16,8 +16,18 @@ from ._errors import ArgumentError
 from ._layout import count
 
 # The operations, and the family whose policy decides each.
-FAMILIES = {"qr": "qr", "eigh": "eigh", "eigvalsh": "eigh", "svd": "svd", "svdvals": "svd"}
-_SQUARE = ("eigh", "eigvalsh")
+FAMILIES = {
+    "qr": "qr",
+    "eigh": "eigh",
+    "eigvalsh": "eigh",
+    "svd": "svd",
+    "svdvals": "svd",
+    "cholesky": "cholesky",
+    "solve_triangular": "solve",
+    "cholesky_solve": "solve",
+    "cholesky_inverse": "solve",
+}
+_SQUARE = ("eigh", "eigvalsh", "cholesky", "cholesky_inverse")
 
 # (family, kind of device) that the user has changed in this process.
 _changed: set[tuple[str, int]] = set()
@@ -126,6 +136,8 @@ def _operation(operation: str, function: str) -> str:
 
 
 def _family(operation: str, function: str) -> str:
+    if operation in FAMILIES.values():
+        return operation
     return FAMILIES[_operation(operation, function)]
 
 
@@ -185,6 +197,19 @@ def svd_backend(
 def svdvals_backend(m, n, batch=1, *, driver=None, dtype=torch.float32, device=None) -> str:
     """The identifier of the algorithm that `svdvals` of (batch, m, n) takes."""
     return _route("svdvals", m, n, batch, dtype, device, "svdvals_backend", driver=driver)
+
+
+def cholesky_backend(n, batch=1, *, dtype=torch.float32, device=None) -> str:
+    """The identifier of the algorithm that `cholesky` of (batch, n, n) takes."""
+    return _route("cholesky", n, n, batch, dtype, device, "cholesky_backend")
+
+
+def solve_triangular_backend(n, batch=1, *, columns=1, dtype=torch.float32, device=None) -> str:
+    """The identifier of the algorithm that `solve_triangular` takes: batch x (n, n), (n, columns).
+
+    `cholesky_solve` and `cholesky_inverse` take the same.
+    """
+    return _route("solve_triangular", columns, n, batch, dtype, device, "solve_triangular_backend")
 
 
 def policy(operation, device=None) -> dict[str, int]:
@@ -260,13 +285,19 @@ def _of_family(function: Callable, family: str) -> Callable:
     return fixed
 
 
-qr_policy, eigh_policy, svd_policy = (_of_family(policy, name) for name in ("qr", "eigh", "svd"))
-set_qr_policy, set_eigh_policy, set_svd_policy = (
-    _of_family(set_policy, name) for name in ("qr", "eigh", "svd")
+qr_policy, eigh_policy, svd_policy, cholesky_policy, solve_policy = (
+    _of_family(policy, name) for name in dict.fromkeys(FAMILIES.values())
 )
-qr_policy_source, eigh_policy_source, svd_policy_source = (
-    _of_family(policy_source, name) for name in ("qr", "eigh", "svd")
+set_qr_policy, set_eigh_policy, set_svd_policy, set_cholesky_policy, set_solve_policy = (
+    _of_family(set_policy, name) for name in dict.fromkeys(FAMILIES.values())
 )
+(
+    qr_policy_source,
+    eigh_policy_source,
+    svd_policy_source,
+    cholesky_policy_source,
+    solve_policy_source,
+) = (_of_family(policy_source, name) for name in dict.fromkeys(FAMILIES.values()))
 
 
 def explain(operation, *shape, dtype=torch.float32, device=None) -> str:

@@ -11,14 +11,17 @@
 namespace lanepack {
 
 // One algorithm of one operation. `run_*` of the operations it does not serve are null. An algorithm
-// of eigh also serves eigvalsh (v.data null), one of svd also svdvals.
+// of eigh also serves eigvalsh (v.data null), one of svd also svdvals, one of solve_triangular also
+// cholesky_solve and cholesky_inverse.
 struct Algorithm {
   const char* identifier;  // "<operation>.<method>.<level>", as in policies, logs and tests
-  Operation operation;     // kQr, kEigh or kSvd
+  Operation operation;     // kQr, kEigh, kSvd, kCholesky or kSolveTriangular
   bool (*supports)(const ProblemKey& key);
   Status (*run_qr)(const QrProblem& problem);
   Status (*run_eigh)(const EighProblem& problem);
   Status (*run_svd)(const SvdProblem& problem);
+  Status (*run_cholesky)(const CholeskyProblem& problem) = nullptr;
+  Status (*run_solve)(const SolveProblem& problem) = nullptr;
   // Bytes of device memory that a call needs beside its arguments; null: none.
   int64_t (*workspace)(const ProblemKey& key) = nullptr;
 };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operations: check, route, run, record the error.
 #include "c_api/entry.h"
+#include "operations/cholesky.h"
 #include "operations/eigh.h"
 #include "operations/qr.h"
+#include "operations/solve.h"
 #include "operations/svd.h"
 
 namespace lanepack {
@@ -10,6 +12,14 @@ namespace {
 
 // True if A has no elements: the results are then known, and no algorithm runs.
 bool has_no_elements(const ProblemKey& key) { return key.m == 0 || key.n == 0 || key.batch == 0; }
+
+template <class Problem>
+bool has_no_results(const Problem& problem) {
+  return has_no_elements(problem.key);
+}
+bool has_no_results(const SolveProblem& problem) {
+  return has_no_elements(problem.key) || problem.key.columns == 0;
+}
 
 Status fill_identity(const char* function, const ProblemKey& key, const Launch& launch,
                      const MatrixBatch& output) {
@@ -24,6 +34,8 @@ Status finish_outputs(const char* function, const QrProblem& problem) {
 }
 
 Status finish_outputs(const char*, const EighProblem&) { return Status::kOk; }
+
+Status finish_outputs(const char*, const CholeskyProblem&) { return Status::kOk; }
 
 Status finish_outputs(const char* function, const SvdProblem& problem) {
   const Status status = fill_identity(function, problem.key, problem.launch, problem.u);
@@ -42,6 +54,9 @@ Status finish_empty(const char* function, const Problem& problem) {
   return Status::kOk;
 }
 
+// A solve without elements leaves nothing.
+Status finish_empty(const char*, const SolveProblem&) { return Status::kOk; }
+
 Status run_algorithm(const Algorithm& algorithm, const QrProblem& problem) {
   return algorithm.run_qr(problem);
 }
@@ -54,10 +69,18 @@ Status run_algorithm(const Algorithm& algorithm, const SvdProblem& problem) {
   return algorithm.run_svd(problem);
 }
 
+Status run_algorithm(const Algorithm& algorithm, const CholeskyProblem& problem) {
+  return algorithm.run_cholesky(problem);
+}
+
+Status run_algorithm(const Algorithm& algorithm, const SolveProblem& problem) {
+  return algorithm.run_solve(problem);
+}
+
 // Routes a checked problem and runs it.
 template <class Problem>
 Status run(const char* function, const Problem& problem) {
-  if (has_no_elements(problem.key)) {
+  if (has_no_results(problem)) {
     log_route(problem.key, "none (no elements)");
     return finish_empty(function, problem);
   }
@@ -143,6 +166,85 @@ int lanepack_svd_workspace(const lanepack_svd_args* args, int64_t* bytes) {
     const Status status = lanepack::check_svd(kFunction, args, Data::kOptional, &problem);
     return status == Status::kOk ? lanepack::report_workspace(kFunction, problem.key, bytes)
                                  : status;
+  });
+}
+
+int lanepack_cholesky(const lanepack_cholesky_args* args) {
+  constexpr const char* kFunction = "lanepack_cholesky";
+  return lanepack::guarded(kFunction, [&] {
+    lanepack::CholeskyProblem problem;
+    const Status status = lanepack::check_cholesky(kFunction, args, Data::kRequired, &problem);
+    return status == Status::kOk ? lanepack::run(kFunction, problem) : status;
+  });
+}
+
+int lanepack_cholesky_workspace(const lanepack_cholesky_args* args, int64_t* bytes) {
+  constexpr const char* kFunction = "lanepack_cholesky_workspace";
+  return lanepack::guarded(kFunction, [&] {
+    lanepack::CholeskyProblem problem;
+    const Status status = lanepack::check_cholesky(kFunction, args, Data::kOptional, &problem);
+    return status == Status::kOk ? lanepack::report_workspace(kFunction, problem.key, bytes) : status;
+  });
+}
+
+int lanepack_solve_triangular(const lanepack_solve_args* args) {
+  constexpr const char* kFunction = "lanepack_solve_triangular";
+  return lanepack::guarded(kFunction, [&] {
+    lanepack::SolveProblem problem;
+    const Status status =
+        lanepack::check_solve_triangular(kFunction, args, Data::kRequired, &problem);
+    return status == Status::kOk ? lanepack::run(kFunction, problem) : status;
+  });
+}
+
+int lanepack_solve_triangular_workspace(const lanepack_solve_args* args, int64_t* bytes) {
+  constexpr const char* kFunction = "lanepack_solve_triangular_workspace";
+  return lanepack::guarded(kFunction, [&] {
+    lanepack::SolveProblem problem;
+    const Status status =
+        lanepack::check_solve_triangular(kFunction, args, Data::kOptional, &problem);
+    return status == Status::kOk ? lanepack::report_workspace(kFunction, problem.key, bytes) : status;
+  });
+}
+
+int lanepack_cholesky_solve(const lanepack_solve_args* args) {
+  constexpr const char* kFunction = "lanepack_cholesky_solve";
+  return lanepack::guarded(kFunction, [&] {
+    lanepack::SolveProblem problem;
+    const Status status =
+        lanepack::check_cholesky_solve(kFunction, args, Data::kRequired, &problem);
+    return status == Status::kOk ? lanepack::run(kFunction, problem) : status;
+  });
+}
+
+int lanepack_cholesky_solve_workspace(const lanepack_solve_args* args, int64_t* bytes) {
+  constexpr const char* kFunction = "lanepack_cholesky_solve_workspace";
+  return lanepack::guarded(kFunction, [&] {
+    lanepack::SolveProblem problem;
+    const Status status =
+        lanepack::check_cholesky_solve(kFunction, args, Data::kOptional, &problem);
+    return status == Status::kOk ? lanepack::report_workspace(kFunction, problem.key, bytes) : status;
+  });
+}
+
+int lanepack_cholesky_inverse(const lanepack_cholesky_inverse_args* args) {
+  constexpr const char* kFunction = "lanepack_cholesky_inverse";
+  return lanepack::guarded(kFunction, [&] {
+    lanepack::SolveProblem problem;
+    const Status status =
+        lanepack::check_cholesky_inverse(kFunction, args, Data::kRequired, &problem);
+    return status == Status::kOk ? lanepack::run(kFunction, problem) : status;
+  });
+}
+
+int lanepack_cholesky_inverse_workspace(const lanepack_cholesky_inverse_args* args,
+                                        int64_t* bytes) {
+  constexpr const char* kFunction = "lanepack_cholesky_inverse_workspace";
+  return lanepack::guarded(kFunction, [&] {
+    lanepack::SolveProblem problem;
+    const Status status =
+        lanepack::check_cholesky_inverse(kFunction, args, Data::kOptional, &problem);
+    return status == Status::kOk ? lanepack::report_workspace(kFunction, problem.key, bytes) : status;
   });
 }
 

@@ -63,18 +63,19 @@ Status check_common(const char* function, const Source& source, uint32_t allowed
   return Status::kOk;
 }
 
-Status check_counts(const char* function, int64_t m, int64_t n, int64_t batch, ProblemKey* key) {
+Status check_counts(const char* function, const char* name, int64_t m, int64_t n, int64_t batch,
+                    ProblemKey* key) {
   if (m < 0 || n < 0 || batch < 0) {
     return fail(Status::kInvalidArgument,
-                "%s: a has %" PRId64 " rows, %" PRId64 " columns and a batch of %" PRId64
+                "%s: %s has %" PRId64 " rows, %" PRId64 " columns and a batch of %" PRId64
                 "; none may be negative",
-                function, m, n, batch);
+                function, name, m, n, batch);
   }
   if (m > kMaxOrder || n > kMaxOrder) {
     return fail(Status::kUnsupported,
-                "%s: a has %" PRId64 " rows and %" PRId64 " columns; at most %" PRId64
+                "%s: %s has %" PRId64 " rows and %" PRId64 " columns; at most %" PRId64
                 " of each are served",
-                function, m, n, kMaxOrder);
+                function, name, m, n, kMaxOrder);
   }
   key->m = m;
   key->n = n;
@@ -234,19 +235,26 @@ Status check_call(const char* function, const lanepack_call& call, uint32_t allo
 }
 
 Status check_problem(const char* function, const lanepack_problem& problem, ProblemKey* key) {
-  if (problem.operation < LANEPACK_OPERATION_QR || problem.operation > LANEPACK_OPERATION_SVDVALS) {
+  if (problem.operation < LANEPACK_OPERATION_QR ||
+      problem.operation > LANEPACK_OPERATION_CHOLESKY_INVERSE) {
     return fail(Status::kInvalidArgument,
-                "%s: operation is %d; it must be 0 (qr), 1 (eigh), 2 (eigvalsh), 3 (svd) or "
-                "4 (svdvals)",
+                "%s: operation is %d; it must be 0 (qr), 1 (eigh), 2 (eigvalsh), 3 (svd), "
+                "4 (svdvals), 5 (cholesky), 6 (solve_triangular), 7 (cholesky_solve) or "
+                "8 (cholesky_inverse)",
                 function, problem.operation);
   }
   key->operation = static_cast<Operation>(problem.operation);
   const bool is_eigh = key->operation == Operation::kEigh || key->operation == Operation::kEigvalsh;
   const bool is_svd = key->operation == Operation::kSvd || key->operation == Operation::kSvdvals;
-  const uint32_t flags = is_eigh ? LANEPACK_FLAG_UPPER : is_svd ? LANEPACK_FLAG_JACOBI : 0u;
+  const bool has_sides = key->operation == Operation::kSolveTriangular ||
+                         key->operation == Operation::kCholeskySolve ||
+                         key->operation == Operation::kCholeskyInverse;
+  const bool is_square = is_eigh || key->operation == Operation::kCholesky;
+  uint32_t flags = is_square ? LANEPACK_FLAG_UPPER : is_svd ? LANEPACK_FLAG_JACOBI : 0u;
+  if (has_sides) flags = ~static_cast<uint32_t>(LANEPACK_FLAG_JACOBI) & 63u;
   Status status = check_common(function, problem, flags, key);
   if (status != Status::kOk) return status;
-  status = check_counts(function, problem.m, problem.n, problem.batch, key);
+  status = check_counts(function, "a", problem.m, problem.n, problem.batch, key);
   if (status != Status::kOk) return status;
   const bool may_be_full = key->operation == Operation::kQr || key->operation == Operation::kSvd;
   if (problem.full != 0 && (problem.full != 1 || !may_be_full)) {
@@ -254,16 +262,23 @@ Status check_problem(const char* function, const lanepack_problem& problem, Prob
                 function, problem.full);
   }
   key->full = problem.full == 1;
-  if (is_eigh && key->m != key->n) {
-    return fail(Status::kInvalidArgument,
-                "%s: a has %" PRId64 " rows and %" PRId64 " columns; it must be square", function,
-                key->m, key->n);
+  if (has_sides) {
+    key->columns = key->m;
+    key->m = key->n;
   }
-  return Status::kOk;
+  return is_square ? check_square(function, *key) : Status::kOk;
 }
 
-Status check_sizes(const char* function, const lanepack_batch& a, ProblemKey* key) {
-  return check_counts(function, a.rows, a.cols, a.batch, key);
+Status check_sizes(const char* function, const lanepack_batch& a, ProblemKey* key,
+                   const char* name) {
+  return check_counts(function, name, a.rows, a.cols, a.batch, key);
+}
+
+Status check_square(const char* function, const ProblemKey& key, const char* name) {
+  if (key.m == key.n) return Status::kOk;
+  return fail(Status::kInvalidArgument,
+              "%s: %s has %" PRId64 " rows and %" PRId64 " columns; it must be square", function,
+              name, key.m, key.n);
 }
 
 namespace {
@@ -302,6 +317,15 @@ Status check_layout(const char* function, const Argument& argument, Data data) {
   return Status::kOk;
 }
 
+// Whether `output` is allowed to be `input`, and is.
+bool is_same(const Argument& output, const Argument& input) {
+  if (output.may_be != input.batch) return false;
+  const MatrixBatch x = matrix_batch(*output.batch);
+  const MatrixBatch y = matrix_batch(*input.batch);
+  return x.data == y.data && x.row_stride == y.row_stride && x.col_stride == y.col_stride &&
+         x.batch_stride == y.batch_stride;
+}
+
 Status check_overlap(const char* function, const Argument* arguments, int count) {
   uintptr_t first[4];
   uintptr_t last[4];
@@ -314,6 +338,7 @@ Status check_overlap(const char* function, const Argument* arguments, int count)
     if (!known[i]) continue;
     for (int j = 0; j < i; ++j) {
       if (!known[j] || !(arguments[i].output || arguments[j].output)) continue;
+      if (is_same(arguments[i], arguments[j]) || is_same(arguments[j], arguments[i])) continue;
       if (first[i] < last[j] && first[j] < last[i]) {
         return fail(Status::kInvalidArgument,
                     "%s: %s and %s share memory; an output must not overlap another argument",

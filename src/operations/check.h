@@ -26,8 +26,11 @@ Status check_call(const char* function, const lanepack_call& call, uint32_t allo
 // The same for the fields that lanepack_problem shares with lanepack_call, and its sizes.
 Status check_problem(const char* function, const lanepack_problem& problem, ProblemKey* key);
 
-// Bounds of the input's sizes; fills key->m, n and batch.
-Status check_sizes(const char* function, const lanepack_batch& a, ProblemKey* key);
+// Bounds of the sizes of the argument `name`; fills key->m, n and batch.
+Status check_sizes(const char* function, const lanepack_batch& a, ProblemKey* key,
+                   const char* name = "a");
+// key->m = key->n, or the text that says they must be.
+Status check_square(const char* function, const ProblemKey& key, const char* name = "a");
 
 // One argument of a call, as the checks need it.
 struct Argument {
@@ -35,6 +38,8 @@ struct Argument {
   const lanepack_batch* batch;
   Dtype dtype;
   bool output;
+  // An input that this output may be itself: the same address and the same strides.
+  const lanepack_batch* may_be = nullptr;
 };
 
 // The memory of a call whose shapes have been checked: addresses, strides and alignment of every

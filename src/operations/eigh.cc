@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operations/eigh.h"
 
-#include <cinttypes>
-
 namespace lanepack {
 namespace {
 
 Status check_eigh_shapes(const char* function, const lanepack_eigh_args& args, bool want_v,
                          const ProblemKey& key) {
-  if (key.m != key.n) {
-    return fail(Status::kInvalidArgument,
-                "%s: a has %" PRId64 " rows and %" PRId64 " columns; it must be square", function,
-                key.m, key.n);
-  }
+  if (const Status status = check_square(function, key); status != Status::kOk) return status;
   if (!has_shape(args.w, key.batch, key.n, 1)) {
     return fail_shape(function, "w", args.w, key.batch, key.n, 1);
   }

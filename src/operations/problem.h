@@ -7,7 +7,17 @@
 
 namespace lanepack {
 
-enum class Operation : int32_t { kQr = 0, kEigh = 1, kEigvalsh = 2, kSvd = 3, kSvdvals = 4 };
+enum class Operation : int32_t {
+  kQr = 0,
+  kEigh = 1,
+  kEigvalsh = 2,
+  kSvd = 3,
+  kSvdvals = 4,
+  kCholesky = 5,
+  kSolveTriangular = 6,
+  kCholeskySolve = 7,
+  kCholeskyInverse = 8
+};
 enum class Routing : int32_t { kFastest = 0, kInvariant = 1 };
 
 // What the router and a backend's supports() look at.
@@ -18,11 +28,12 @@ struct ProblemKey {
   int32_t device_index = 0;  // which of them
   int32_t threads = 1;       // resolved: at least 1
   Routing routing = Routing::kFastest;
-  bool upper = false;   // eigh
+  bool upper = false;   // eigh, cholesky
   bool jacobi = false;  // svd
   bool full = false;    // qr: complete; svd: full matrices
   bool want_q = true;   // qr: false for R alone
   int64_t m = 0, n = 0, batch = 0;
+  int64_t columns = 0;  // of the right-hand sides; m = n is the order then
 };
 
 // Where a problem runs on a GPU; null and 0 on the CPU.
@@ -57,6 +68,33 @@ struct SvdProblem {
   MatrixBatch s;   // (batch, k, 1), real
   MatrixBatch vh;  // (batch, k, n) or (batch, n, n)
   int32_t* info = nullptr;
+  Launch launch;
+};
+
+struct CholeskyProblem {
+  ProblemKey key;
+  MatrixBatch a;  // (batch, n, n), one triangle is read
+  MatrixBatch l;  // (batch, n, n), all of it is written; may be the memory of a
+  int32_t* info = nullptr;
+  Launch launch;
+};
+
+// A triangular factor as it stands in memory, or conjugated. Right sides and transposes have become
+// strides: `a` is lower or upper, and stands to the left of X.
+struct Factor {
+  MatrixBatch a;  // (batch or 1, n, n)
+  bool lower = true;
+  bool conjugate = false;
+  bool unit = false;
+};
+
+// kSolveTriangular: op(F) X = B. kCholeskySolve: F F^H X = B, F lower. kCholeskyInverse: the same with
+// B = I, and b.data null.
+struct SolveProblem {
+  ProblemKey key;
+  Factor factor;
+  MatrixBatch b;  // (batch, n, columns); strides of 0 where it is the same for all
+  MatrixBatch x;  // (batch, n, columns); may be the memory of b
   Launch launch;
 };
 

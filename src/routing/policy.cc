@@ -11,8 +11,8 @@ namespace {
 
 constexpr int kDtypes = 4;
 constexpr const char* kSuffixes[kDtypes] = {"", "_f64", "_c64", "_c128"};
-constexpr const char* kFamilies[] = {"qr", "eigh", "svd"};
-constexpr int kFamilyCount = 3;
+constexpr const char* kFamilies[] = {"qr", "eigh", "svd", "cholesky", "solve"};
+constexpr int kFamilyCount = 5;
 constexpr int kThresholdCount = static_cast<int>(Threshold::kCount);
 constexpr int64_t kMaxOrder = 2147483647;
 constexpr int kDeviceCount = 2;
@@ -55,6 +55,24 @@ constexpr Definition kDefinitions[] = {
      "lapack_parallel_min_n",
      {256, 256, 192, 192},
      0},
+    {kDeviceCpu, Family::kCholesky, Threshold::kLanesMaxN, "lanes_max_n", {96, 64, 64, 48}, 0},
+    {kDeviceCpu, Family::kCholesky,
+     Threshold::kLoneLanesMaxN,
+     "lone_lanes_max_n",
+     {16, 16, 16, 16},
+     0},
+    {kDeviceCpu, Family::kCholesky,
+     Threshold::kLapackParallelMinN,
+     "lapack_parallel_min_n",
+     {256, 256, 192, 192},
+     0},
+    {kDeviceCpu, Family::kSolve, Threshold::kLanesMaxN, "lanes_max_n", {64, 48, 48, 32}, 0},
+    {kDeviceCpu, Family::kSolve, Threshold::kLoneLanesMaxN, "lone_lanes_max_n", {16, 16, 16, 16}, 0},
+    {kDeviceCpu, Family::kSolve,
+     Threshold::kLapackParallelMinN,
+     "lapack_parallel_min_n",
+     {256, 256, 192, 192},
+     0},
     {kDeviceCuda, Family::kQr, Threshold::kThreadMaxN, "thread_max_n", {8, 8, 8, 8}, 0},
     {kDeviceCuda, Family::kQr, Threshold::kWarpMaxN, "warp_max_n", {32, 32, 32, 32}, 0},
     {kDeviceCuda, Family::kQr, Threshold::kGpuMinBatch, "gpu_min_batch", {1, 1, 1, 1}, 0},
@@ -86,8 +104,9 @@ Status find_family(const char* function, const char* name, Family* family) {
       return Status::kOk;
     }
   }
-  return fail(Status::kInvalidArgument, "%s: family is '%.64s'; it must be one of: qr eigh svd",
-              function, name == nullptr ? "(null)" : name);
+  return fail(Status::kInvalidArgument,
+              "%s: family is '%.64s'; it must be one of: qr eigh svd cholesky solve", function,
+              name == nullptr ? "(null)" : name);
 }
 
 Status check_device(const char* function, int32_t device) {

@@ -10,7 +10,7 @@
 
 namespace lanepack {
 
-enum class Family : int32_t { kQr = 0, kEigh = 1, kSvd = 2 };
+enum class Family : int32_t { kQr = 0, kEigh = 1, kSvd = 2, kCholesky = 3, kSolve = 4 };
 
 enum class Threshold : int32_t {
   // Largest max(m, n) that the lanes take when a LAPACK is there. Its name: lanes_max_n.

@@ -59,6 +59,18 @@ constexpr Rule kRules[] = {
     {kDeviceCpu, Family::kSvd, When::kAlways, "svd.bidiagonal_qr.lanes"},
     {kDeviceCpu, Family::kSvd, When::kAlways, "svd.jacobi.lanes"},
 
+    {kDeviceCpu, Family::kCholesky, When::kLone, "cholesky.lapack.serial"},
+    {kDeviceCpu, Family::kCholesky, When::kLanesSize, "cholesky.left_looking.lanes"},
+    {kDeviceCpu, Family::kCholesky, When::kOneLarge, "cholesky.lapack.parallel"},
+    {kDeviceCpu, Family::kCholesky, When::kLapack, "cholesky.lapack.serial"},
+    {kDeviceCpu, Family::kCholesky, When::kAlways, "cholesky.left_looking.lanes"},
+
+    {kDeviceCpu, Family::kSolve, When::kLone, "solve_triangular.lapack.serial"},
+    {kDeviceCpu, Family::kSolve, When::kLanesSize, "solve_triangular.substitution.lanes"},
+    {kDeviceCpu, Family::kSolve, When::kOneLarge, "solve_triangular.lapack.parallel"},
+    {kDeviceCpu, Family::kSolve, When::kLapack, "solve_triangular.lapack.serial"},
+    {kDeviceCpu, Family::kSolve, When::kAlways, "solve_triangular.substitution.lanes"},
+
     {kDeviceCuda, Family::kQr, When::kThreadSize, "qr.small.thread"},
     {kDeviceCuda, Family::kQr, When::kWarpSize, "qr.householder.warp"},
     {kDeviceCuda, Family::kEigh, When::kThreadSize, "eigh.small.thread"},
@@ -89,6 +101,12 @@ Family family_of(Operation operation) {
     case Operation::kEigh:
     case Operation::kEigvalsh:
       return Family::kEigh;
+    case Operation::kCholesky:
+      return Family::kCholesky;
+    case Operation::kSolveTriangular:
+    case Operation::kCholeskySolve:
+    case Operation::kCholeskyInverse:
+      return Family::kSolve;
     case Operation::kSvd:
     case Operation::kSvdvals:
       break;
@@ -100,6 +118,9 @@ Family family_of(Operation operation) {
 Operation table_operation(Operation operation) {
   if (operation == Operation::kEigvalsh) return Operation::kEigh;
   if (operation == Operation::kSvdvals) return Operation::kSvd;
+  if (operation == Operation::kCholeskySolve || operation == Operation::kCholeskyInverse) {
+    return Operation::kSolveTriangular;
+  }
   return operation;
 }
 
@@ -204,7 +225,15 @@ Status route(const char* function, const ProblemKey& key, const Algorithm** algo
 }
 
 const char* operation_name(Operation operation) {
-  constexpr const char* kNames[] = {"qr", "eigh", "eigvalsh", "svd", "svdvals"};
+  constexpr const char* kNames[] = {"qr",
+                                    "eigh",
+                                    "eigvalsh",
+                                    "svd",
+                                    "svdvals",
+                                    "cholesky",
+                                    "solve_triangular",
+                                    "cholesky_solve",
+                                    "cholesky_inverse"};
   return kNames[static_cast<int>(operation)];
 }
 

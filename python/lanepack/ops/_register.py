@@ -152,3 +152,66 @@ def derivative(
         return Function.apply(lambda A, *args: native(A, described, *args, want_info), A, *args)
 
     return Derivative(kernel, recorded)
+
+
+def derivative_of_solve(
+    op: torch._ops.OpOverload, tensors: int, backward: Callable, jvp: Callable
+) -> Callable:
+    """The Autograd kernel of an op with one result and `tensors` tensors as its first arguments.
+
+    backward(args, saved, gradients, wanted) gives the gradients of the tensors (None where that is
+    not `wanted`), jvp(args, saved, tangents) the tangent of the result, from tangents of which some
+    may be None; `args` are the op's other arguments, `saved` the tensors and then the result. Both
+    are made of differentiable operations.
+    """
+
+    class Function(_SingleLevelFunction):
+        @staticmethod
+        def forward(ctx, compute, *inputs):
+            result = compute(*inputs)
+            ctx.save_for_backward(*inputs[:tensors], result)
+            ctx.save_for_forward(*inputs[:tensors], result)
+            ctx.set_materialize_grads(False)
+            ctx.args = inputs[tensors:]
+            ctx.routing = _routing.current()
+            return result
+
+        @staticmethod
+        def backward(ctx, *gradients):
+            others = (None,) * len(ctx.args)
+            if gradients[0] is None:
+                return (None, *(None,) * tensors, *others)
+            *inputs, _ = ctx.saved_tensors
+            wanted = ctx.needs_input_grad[1 : 1 + tensors]
+            with _routing.using(ctx.routing):
+                results = backward(ctx.args, ctx.saved_tensors, gradients, wanted)
+            # an input that was broadcast gets the sum over its copies
+            fitted = (
+                result.sum_to_size(each.shape) if want and result is not None else None
+                for result, each, want in zip(results, inputs, wanted, strict=True)
+            )
+            return (None, *fitted, *others)
+
+        @staticmethod
+        def jvp(ctx, _compute, *tangents):
+            # The inputs still carry the tangents of this level; those of outer levels stay.
+            saved = [forward_ad.unpack_dual(each, level=0).primal for each in ctx.saved_tensors]
+            with torch.enable_grad(), _set_forward_grad(True), _routing.using(ctx.routing):
+                return jvp(ctx.args, saved, tangents[:tensors])
+
+    name = op._schema.name.replace("::", "_")
+    Function.__name__ = Function.__qualname__ = name
+    Function._backward_cls.__name__ = f"{name}_backward"
+
+    def kernel(keyset, *inputs):
+        if not any(needs_derivative(each) for each in inputs[:tensors]):
+            return below_autograd(op, keyset, *inputs)
+
+        def compute(*inputs):
+            with torch.enable_grad(), _set_forward_grad(True):
+                return below_autograd(op, keyset, *inputs)
+
+        with enable_single_level_autograd_function():
+            return Function.apply(compute, *inputs)
+
+    return kernel

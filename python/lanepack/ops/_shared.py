@@ -13,17 +13,17 @@ from .._layout import column_major_strides, row_major_strides
 from .._native import DTYPES, REAL_DTYPES
 
 
-def check_op_input(A: torch.Tensor, op: str) -> None:
+def check_op_input(A: torch.Tensor, op: str, name: str = "A") -> None:
     """Ops take what the native call takes; the functions of lanepack.linalg convert the rest."""
     if A.dim() < 2:
         raise ArgumentError(
-            f"lanepack::{op}: A has shape {tuple(A.shape)}; it must have at least 2 dimensions, "
-            "(..., m, n)"
+            f"lanepack::{op}: {name} has shape {tuple(A.shape)}; it must have at least 2 "
+            "dimensions, (..., m, n)"
         )
     if A.dtype not in DTYPES:
         raise TypeError(
-            f"lanepack::{op}: A has dtype {A.dtype}; it must have float32, float64, complex64 or "
-            "complex128"
+            f"lanepack::{op}: {name} has dtype {A.dtype}; it must have float32, float64, complex64 "
+            "or complex128"
         )
 
 
@@ -42,11 +42,26 @@ def fake_info(A: torch.Tensor) -> torch.Tensor:
     return A.new_empty_strided(shape, row_major_strides(shape), dtype=torch.int32)
 
 
-def batching_rule(op: torch._ops.OpOverload) -> Callable:
-    """The vmap rule: the mapped dimension goes first, and one call serves them all."""
+def batching_rule(op: torch._ops.OpOverload, tensors: int = 1) -> Callable:
+    """The vmap rule of an op whose first arguments are `tensors` tensors.
 
-    def rule(_info, in_dims: Sequence[int | None], A: torch.Tensor, *args):
-        results = op(A.movedim(in_dims[0], 0), *args)
+    The mapped dimension goes first, and one call serves them all. Of several tensors, whose batches
+    broadcast, a mapped one gets as many batch dimensions as the other has, so that the mapped
+    dimension stays ahead of them.
+    """
+
+    def rule(info, in_dims: Sequence[int | None], *args):
+        given = list(args)
+        ranks = [given[k].dim() - (in_dims[k] is not None) for k in range(tensors)]
+        for k in range(tensors):
+            if in_dims[k] is None:
+                continue
+            moved = given[k].movedim(in_dims[k], 0)
+            missing = max(ranks) - ranks[k]
+            given[k] = moved[(slice(None), *(None,) * missing)] if missing else moved
+        results = op(*given)
+        if isinstance(results, torch.Tensor):
+            return results, 0
         # qr's Q of mode "r" is one empty tensor, whatever the batch.
         return results, tuple(None if each.shape == (0,) else 0 for each in results)
 

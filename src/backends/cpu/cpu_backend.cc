@@ -12,7 +12,7 @@ namespace lanepack {
 namespace {
 
 // A pack counts its elements in int: each fits_... says which sizes stay in range.
-bool fits_tridiagonal_ql(const ProblemKey& key) {
+bool fits_square(const ProblemKey& key) {
   return key.device == 0 && key.n <= INT32_MAX / (2 * (key.n + 1));
 }
 
@@ -70,15 +70,31 @@ bool fits_tall_svd(const ProblemKey& key) {
   return !key.jacobi && fits_tall(tall);
 }
 
+using RunCholesky = Status (*)(const CholeskyProblem&);
+Status run_cholesky(const CholeskyProblem& problem) {
+  static constexpr RunCholesky kRun[] = {lanes_cholesky_f32, lanes_cholesky_f64, lanes_cholesky_c64,
+                                         lanes_cholesky_c128};
+  return kRun[static_cast<int>(problem.key.dtype)](problem);
+}
+using RunSolve = Status (*)(const SolveProblem&);
+Status run_solve(const SolveProblem& problem) {
+  static constexpr RunSolve kRun[] = {lanes_solve_f32, lanes_solve_f64, lanes_solve_c64,
+                                      lanes_solve_c128};
+  return kRun[static_cast<int>(problem.key.dtype)](problem);
+}
+
 constexpr Algorithm kAlgorithms[] = {
     {"qr.householder.lanes", Operation::kQr, fits_householder_qr, run_qr, nullptr, nullptr},
     {"qr.tall.lanes", Operation::kQr, fits_tall, run_tall_qr, nullptr, nullptr},
-    {"eigh.tridiagonal_ql.lanes", Operation::kEigh, fits_tridiagonal_ql, nullptr, run_eigh,
-     nullptr},
+    {"eigh.tridiagonal_ql.lanes", Operation::kEigh, fits_square, nullptr, run_eigh, nullptr},
     {"svd.bidiagonal_qr.lanes", Operation::kSvd, fits_bidiagonal_qr, nullptr, nullptr,
      run_bidiagonal_qr},
     {"svd.jacobi.lanes", Operation::kSvd, fits_svd, nullptr, nullptr, run_jacobi},
     {"svd.tall.lanes", Operation::kSvd, fits_tall_svd, nullptr, nullptr, run_tall_svd},
+    {"cholesky.left_looking.lanes", Operation::kCholesky, fits_square, nullptr, nullptr, nullptr,
+     run_cholesky},
+    {"solve_triangular.substitution.lanes", Operation::kSolveTriangular, fits_square, nullptr,
+     nullptr, nullptr, nullptr, run_solve},
 };
 
 }  // namespace

@@ -34,6 +34,16 @@ Status lanes_svd_tall_f64(const SvdProblem& problem);
 Status lanes_svd_tall_c64(const SvdProblem& problem);
 Status lanes_svd_tall_c128(const SvdProblem& problem);
 
+Status lanes_cholesky_f32(const CholeskyProblem& problem);
+Status lanes_cholesky_f64(const CholeskyProblem& problem);
+Status lanes_cholesky_c64(const CholeskyProblem& problem);
+Status lanes_cholesky_c128(const CholeskyProblem& problem);
+
+Status lanes_solve_f32(const SolveProblem& problem);
+Status lanes_solve_f64(const SolveProblem& problem);
+Status lanes_solve_c64(const SolveProblem& problem);
+Status lanes_solve_c128(const SolveProblem& problem);
+
 }  // namespace lanepack
 
 #endif  // LANEPACK_BACKENDS_CPU_LANES_H_

@@ -38,6 +38,20 @@ Status run_svd(const SvdProblem& problem) {
   return library != nullptr ? lapack::svd(*library, kSpread, problem) : no_library("lanepack_svd");
 }
 
+template <Spread kSpread>
+Status run_cholesky(const CholeskyProblem& problem) {
+  const lapack::Library* library = lapack::library();
+  return library != nullptr ? lapack::cholesky(*library, kSpread, problem)
+                            : no_library("lanepack_cholesky");
+}
+
+template <Spread kSpread>
+Status run_solve(const SolveProblem& problem) {
+  const lapack::Library* library = lapack::library();
+  return library != nullptr ? lapack::solve(*library, kSpread, problem)
+                            : no_library("lanepack_solve_triangular");
+}
+
 constexpr Algorithm kAlgorithms[] = {
     {"qr.lapack.serial", Operation::kQr, supports, run_qr<Spread::kSerial>, nullptr, nullptr},
     {"qr.lapack.parallel", Operation::kQr, supports, run_qr<Spread::kParallel>, nullptr, nullptr},
@@ -48,6 +62,14 @@ constexpr Algorithm kAlgorithms[] = {
      run_svd<Spread::kSerial>},
     {"svd.lapack.parallel", Operation::kSvd, supports_svd, nullptr, nullptr,
      run_svd<Spread::kParallel>},
+    {"cholesky.lapack.serial", Operation::kCholesky, supports, nullptr, nullptr, nullptr,
+     run_cholesky<Spread::kSerial>},
+    {"cholesky.lapack.parallel", Operation::kCholesky, supports, nullptr, nullptr, nullptr,
+     run_cholesky<Spread::kParallel>},
+    {"solve_triangular.lapack.serial", Operation::kSolveTriangular, supports, nullptr, nullptr,
+     nullptr, nullptr, run_solve<Spread::kSerial>},
+    {"solve_triangular.lapack.parallel", Operation::kSolveTriangular, supports, nullptr, nullptr,
+     nullptr, nullptr, run_solve<Spread::kParallel>},
 };
 
 }  // namespace

@@ -48,6 +48,11 @@ struct Routines {
                     const Int* k, const S* alpha, const S* a, const Int* lda, const S* b,
                     const Int* ldb, const S* beta, S* c, const Int* ldc, size_t, size_t);
 
+  using Potrf = void(const char* uplo, const Int* n, S* a, const Int* lda, Int* info, size_t);
+  using Trsm = void(const char* side, const char* uplo, const char* transa, const char* diag,
+                    const Int* m, const Int* n, const S* alpha, const S* a, const Int* lda, S* b,
+                    const Int* ldb, size_t, size_t, size_t, size_t);
+
   static constexpr bool kComplex = !std::is_same_v<S, R>;
   std::conditional_t<kComplex, ComplexEigh, RealEigh>* heevd = nullptr;
   std::conditional_t<kComplex, ComplexSvd, RealSvd>* gesdd = nullptr;
@@ -55,6 +60,9 @@ struct Routines {
   Geqrf* geqrf = nullptr;
   Orgqr* orgqr = nullptr;  // ungqr
   Gemm* gemm = nullptr;
+  Potrf* potrf = nullptr;
+  Potrf* potri = nullptr;
+  Trsm* trsm = nullptr;
 };
 
 // How the library's own threads are held back.

@@ -12,6 +12,8 @@ namespace lanepack::lapack {
 Status eigh(const Library& library, Spread spread, const EighProblem& problem);
 Status svd(const Library& library, Spread spread, const SvdProblem& problem);
 Status qr(const Library& library, Spread spread, const QrProblem& problem);
+Status cholesky(const Library& library, Spread spread, const CholeskyProblem& problem);
+Status solve(const Library& library, Spread spread, const SolveProblem& problem);
 
 // Calls function.operator()<S>() for the scalar type of a dtype.
 template <class Function>
