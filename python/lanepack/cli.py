@@ -20,7 +20,11 @@ _THREAD_VARIABLES = (
     "VECLIB_MAXIMUM_THREADS",
 )
 
-_OPERATIONS = ("eigh", "eigvalsh", "svd", "svdvals", "qr")
+_OPERATIONS = (
+    "eigh", "eigvalsh", "svd", "svdvals", "qr", "cholesky", "solve_triangular", "cholesky_solve",
+    "cholesky_inverse",
+)  # fmt: skip
+_TIMED = _OPERATIONS[:7]
 _DTYPES = ("float32", "float64", "complex64", "complex128")
 
 
@@ -131,7 +135,7 @@ def _add_bench(commands) -> None:
     )
     add = command.add_argument
     add("--quick", action="store_true", help="fewer rows and rounds: under three minutes")
-    add("--operations", type=_comma_list(_OPERATIONS), metavar="A,B", help=", ".join(_OPERATIONS))
+    add("--operations", type=_comma_list(_TIMED), metavar="A,B", help=", ".join(_TIMED))
     add(
         "--dtype",
         type=_comma_list(_DTYPES),
@@ -250,6 +254,7 @@ def _explain(arguments: argparse.Namespace) -> int:
     import torch
 
     import lanepack
+    from lanepack import policy
 
     operation, shape = arguments.operation, arguments.shape
     where = {"dtype": getattr(torch, arguments.dtype), "device": arguments.device}
@@ -258,8 +263,10 @@ def _explain(arguments: argparse.Namespace) -> int:
         print(text)
         return 0
     *batch, m, n = shape
-    sizes = (n,) if operation in ("eigh", "eigvalsh") else (m, n)
-    route = getattr(lanepack, f"{operation}_backend")(*sizes, math.prod(batch), **where)
+    if operation in policy.SQUARE:
+        route = lanepack.backend(operation, n, math.prod(batch), **where)
+    else:
+        route = getattr(lanepack, f"{operation}_backend")(m, n, math.prod(batch), **where)
     record = {
         "operation": operation,
         "shape": shape,

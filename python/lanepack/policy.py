@@ -27,7 +27,7 @@ FAMILIES = {
     "cholesky_solve": "solve",
     "cholesky_inverse": "solve",
 }
-_SQUARE = ("eigh", "eigvalsh", "cholesky", "cholesky_inverse")
+SQUARE = tuple(operation for operation in FAMILIES if operation not in ("qr", "svd", "svdvals"))
 
 # (family, kind of device) that the user has changed in this process.
 _changed: set[tuple[str, int]] = set()
@@ -311,7 +311,7 @@ def explain(operation, *shape, dtype=torch.float32, device=None) -> str:
             f"lanepack.explain: the shape is {shape}; it must be at least two sizes, (..., m, n)"
         )
     *batch, m, n = shape
-    if operation in _SQUARE and m != n:
+    if operation in SQUARE and m != n:
         raise ArgumentError(
             f"lanepack.explain: the shape is {shape}; {operation} takes square matrices, "
             "(..., n, n)"

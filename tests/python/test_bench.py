@@ -19,7 +19,7 @@ def test_case_table_is_whole():
         assert case.operation in cases.OPERATIONS
         assert case.dtype in cases.DTYPES
         assert 0 < case.needed <= case.target
-        assert case.m == case.n or not case.operation.startswith("eig")
+        assert case.m == case.n or not case.operation.startswith(("eig", "cholesky"))
     # Every shape of the batch rows is there in both real dtypes.
     shapes = {(c.operation, c.shape, c.dtype) for c in table if c.measure == "batch"}
     for operation, shape, _ in shapes:
@@ -44,7 +44,11 @@ def test_errors_accept_right_results_and_refuse_wrong_ones(operation):
     a = torch.randn(40, 6, 6, generator=torch.Generator().manual_seed(0))
     if operation.startswith("eig"):
         a = a + a.mT
-    result = contestants.Torch().function(operation)(a)
+    if operation in ("cholesky", "solve_triangular"):
+        case = cases.Case("batch", operation, "float32", 40, 6, 6, 1, 1, None, False)
+        a = run.make_input(case, torch.Generator().manual_seed(0))
+    field = contestants.Torch()
+    result = field.function(operation)(field.preparation(operation)(a))
     result = (result,) if isinstance(result, torch.Tensor) else tuple(result)
     assert check.errors(operation, a, result).right
     for part in range(len(result)):
@@ -88,7 +92,7 @@ def test_one_row_of_each_kind(measure_name, tmp_path):
     assert row.verdict in ("met", "missed")
     assert row.times["lanepack"].right
     assert row.ratio_low <= row.ratio <= row.ratio_high
-    assert row.route.split(".")[0] in ("eigh", "svd", "qr")
+    assert row.route.split(".")[0] in ("eigh", "svd", "qr", "cholesky")
     assert row.reference == {"batch": row.reference, "values": "with vectors"}.get(
         measure_name, "torch"
     )

@@ -9,9 +9,9 @@ measure    what is timed and what the ratio is
            call      one small matrix, the whole Python call; torch / lanepack
            gradient  one small matrix, forward and backward; torch / lanepack
            busy      as call, while another process keeps one core busy
-operation  eigh, eigvalsh, svd, svdvals, qr
+operation  eigh, eigvalsh, svd, svdvals, qr, cholesky, solve_triangular
 dtype      float32, float64, complex64, complex128
-batch m n  sizes
+batch m n  sizes; of solve_triangular m is the order and n the number of right-hand sides
 target     the ratio aimed at
 needed     the ratio below which the row counts as missed
 behind_us  where given, being at most this many microseconds behind also meets the row
@@ -26,7 +26,7 @@ import fnmatch
 from pathlib import Path
 
 MEASURES = ("batch", "values", "call", "gradient", "busy")
-OPERATIONS = ("eigh", "eigvalsh", "svd", "svdvals", "qr")
+OPERATIONS = ("eigh", "eigvalsh", "svd", "svdvals", "qr", "cholesky", "solve_triangular")
 DTYPES = ("float32", "float64", "complex64", "complex128")
 
 # Complex rows have no target of their own: losing to a rival is a defect on any row.

@@ -30,12 +30,12 @@ class Errors:
 
     residual: float
     orthogonality: float | None
+    bound: float = RESIDUAL_BOUND  # of the residual
 
     @property
     def right(self) -> bool:
         """Whether both stay within their bound; not so for NaN."""
-        bound = RESIDUAL_BOUND if self.orthogonality is not None else VALUES_BOUND
-        if not self.residual <= bound:
+        if not self.residual <= self.bound:
             return False
         return self.orthogonality is None or self.orthogonality <= ORTHOGONALITY_BOUND
 
@@ -62,9 +62,12 @@ def errors(operation: str, a: torch.Tensor, result: tuple[torch.Tensor, ...]) ->
     """Errors of `result`, the outputs of `operation` on the batch `a` (..., m, n).
 
     eigh, svd and qr: residual norm(A - product of the factors)/norm(A) and the worst orthogonality.
+    cholesky, solve_triangular: residuals alone.
     eigvalsh and svdvals: difference to the values that torch.linalg finds in the wider type.
     A NaN anywhere gives NaN, which no bound holds.
     """
+    if operation == "solve_triangular":
+        return _solve_errors(a, *result)
     unit = _unit(a)
     wide = a.to(_WIDE[a.dtype])
     parts = [p.to(torch.promote_types(p.dtype, torch.float64)) for p in result]
@@ -80,8 +83,23 @@ def errors(operation: str, a: torch.Tensor, result: tuple[torch.Tensor, ...]) ->
         q, r = parts
         residual = _relative(_norm(wide - q @ r), wide)
         orthogonality = _orthogonality(q)
+    elif operation == "cholesky":
+        (factor,) = parts
+        residual = _relative(_norm(wide - factor @ factor.mH), wide)
+        return Errors(float(residual.max()) / unit, None)
     else:
         reference = getattr(torch.linalg, operation)(wide)
         residual = _relative((parts[0] - reference).abs().amax(-1), wide)
-        return Errors(float(residual.max()) / unit, None)
+        return Errors(float(residual.max()) / unit, None, VALUES_BOUND)
     return Errors(float(residual.max()) / unit, float(orthogonality.max()) / unit)
+
+
+def _solve_errors(a: torch.Tensor, x: torch.Tensor) -> Errors:
+    """norm(B - A X)/(norm(A) norm(X)) per column."""
+    order = a.shape[-2]
+    wide = a.to(_WIDE[a.dtype])
+    matrices, sides = wide[..., :order], wide[..., order:]
+    solution = x.to(wide.dtype)
+    rest = (sides - matrices @ solution).abs().sum(-2)
+    scale = _norm(matrices)[..., None] * solution.abs().sum(-2)
+    return Errors(float((rest / scale).max()) / _unit(a[..., :order]), None)

@@ -29,11 +29,26 @@ class Contestant:
     def prepare(self, a: torch.Tensor) -> Any:
         raise NotImplementedError
 
+    def preparation(self, operation: str) -> Callable[[torch.Tensor], Any]:
+        """`prepare`, or what does it to the matrices and the right-hand sides of a solve."""
+        if operation != "solve_triangular":
+            return self.prepare
+        return lambda a: tuple(self.prepare(part) for part in split_sides(a))
+
+    def serves(self, operation: str) -> bool:
+        return True
+
     def function(self, operation: str) -> Callable[[Any], Any]:
         raise NotImplementedError
 
     def to_torch(self, result: Any) -> tuple[torch.Tensor, ...]:
         raise NotImplementedError
+
+
+def split_sides(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The lower triangular matrices and their right-hand sides of an input of solve_triangular."""
+    order = a.shape[-2]
+    return a[..., :order].contiguous(), a[..., order:].contiguous()
 
 
 def _as_tuple(result: Any) -> tuple:
@@ -50,6 +65,9 @@ class Lanepack(Contestant):
         return a
 
     def function(self, operation):
+        if operation == "solve_triangular":
+            solve = lanepack.solve_triangular
+            return lambda pair: solve(*pair, upper=False)
         return getattr(lanepack, operation)
 
     def to_torch(self, result):
@@ -69,6 +87,12 @@ class Torch(Contestant):
         if operation == "svd":
             svd = torch.linalg.svd
             return lambda a: svd(a, full_matrices=False)
+        if operation == "solve_triangular":
+            solve = torch.linalg.solve_triangular
+            return lambda pair: solve(*pair, upper=False)
+        if operation == "cholesky":  # the one of its two forms that does not look at info
+            factor = torch.linalg.cholesky_ex
+            return lambda a: factor(a)[0]
         return getattr(torch.linalg, operation)
 
     def to_torch(self, result):
@@ -86,6 +110,9 @@ class Numpy(Contestant):
 
     def prepare(self, a):
         return a.numpy()
+
+    def serves(self, operation):
+        return operation != "solve_triangular"
 
     def function(self, operation):
         linalg = self._linalg
@@ -124,6 +151,10 @@ class Jax(Contestant):
             "svd": lambda a: linalg.svd(a, full_matrices=False),
             "svdvals": lambda a: linalg.svd(a, compute_uv=False),
             "qr": linalg.qr,
+            "cholesky": lambda a: linalg.cholesky(a, symmetrize_input=False),
+            "solve_triangular": lambda pair: self._jax.lax.linalg.triangular_solve(
+                *pair, left_side=True, lower=True
+            ),
         }
         jitted = self._jax.jit(bodies[operation])
         wait = self._jax.block_until_ready

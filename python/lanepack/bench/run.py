@@ -76,9 +76,18 @@ def environment() -> dict[str, Any]:
 
 
 def make_input(case: Case, generator: torch.Generator) -> torch.Tensor:
-    """A standard normal batch (batch, m, n), Hermitian for the eigenvalue operations."""
+    """A standard normal batch (batch, m, n), Hermitian for the eigenvalue operations, positive
+    definite for cholesky, (batch, m, m + n) for solve_triangular."""
     dtype = getattr(torch, case.dtype)
-    a = torch.randn(case.batch, case.m, case.n, dtype=dtype, generator=generator)
+    columns = case.m + case.n if case.operation == "solve_triangular" else case.n
+    a = torch.randn(case.batch, case.m, columns, dtype=dtype, generator=generator)
+    if case.operation == "cholesky":
+        return a @ a.mH / case.n + torch.eye(case.n, dtype=dtype)
+    if case.operation == "solve_triangular":
+        # A lower triangle far from singular, and behind it the right-hand sides.
+        a[..., : case.m] = (a[..., : case.m] / case.m**0.5).tril()
+        a.diagonal(0, -2, -1).add_(4.0)
+        return a
     if case.operation.startswith("eig"):
         a = (a + a.mH) / 2
     return a
@@ -103,7 +112,8 @@ def _too_slow(case: Case, contestant: Contestant, generator: torch.Generator) ->
     if contestant.name == "lanepack":
         return False
     probe = dataclasses.replace(case, batch=_PROBE_MATRICES)
-    timed = Timed(contestant.name, contestant.prepare, contestant.function(case.operation))
+    function, prepare = contestant.function(case.operation), contestant.preparation(case.operation)
+    timed = Timed(contestant.name, prepare, function)
     estimate = timed.estimate(make_input(probe, generator))
     return estimate * case.batch / _PROBE_MATRICES > _LONGEST_CALL_S
 
@@ -113,14 +123,15 @@ def _timed_functions(
 ) -> list[Timed]:
     functions = []
     for contestant in contestants:
-        if _too_slow(case, contestant, generator):
+        if not contestant.serves(case.operation) or _too_slow(case, contestant, generator):
             continue
         function = contestant.function(case.operation)
         if case.measure == "gradient":
             if contestant.name not in ("lanepack", "torch"):
                 continue
             function = _gradient_call(function)
-        functions.append(Timed(contestant.name, contestant.prepare, function))
+        prepare = contestant.preparation(case.operation)
+        functions.append(Timed(contestant.name, prepare, function))
     if case.measure == "values":
         ours = contestants[0]
         vectors = ours.function(_WITH_VECTORS[case.operation])
@@ -214,7 +225,12 @@ def _ratios(seconds: dict[str, list[float]], reference: str) -> tuple[float, flo
 def route(case: Case) -> str:
     """The identifier of the algorithm that lanepack takes for the case."""
     dtype = getattr(torch, case.dtype)
-    shape = (case.n,) if case.operation.startswith("eig") else (case.m, case.n)
+    if case.operation == "solve_triangular":
+        return lanepack.solve_triangular_backend(
+            case.m, case.batch, columns=case.n, dtype=dtype, device="cpu"
+        )
+    square = case.operation.startswith("eig") or case.operation == "cholesky"
+    shape = (case.n,) if square else (case.m, case.n)
     function = getattr(lanepack, f"{case.operation}_backend")
     return function(*shape, case.batch, dtype=dtype, device="cpu")
 
