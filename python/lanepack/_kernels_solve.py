@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The native calls of cholesky and the solves on plain tensors: as `_kernels`, which see. CUDA tensors go
-on to torch's routines.
+"""The native calls of cholesky and the solves on plain tensors: as `_kernels`, which see.
+
+CUDA tensors go on to torch's routines.
 
 Of a solve's two batches each may be broadcast against the other: a dimension of one entry is walked
 with a stride of zero, so that no factor is copied. Where no single stride walks what is left, the
@@ -39,7 +40,9 @@ def _plan_square(key: tuple) -> tuple | None:
     if not served(shape, dtype) or shape[-1] != shape[-2]:
         return None
     head = _native.call_head(2, dtype, threads, routing, _native.FLAG_UPPER if upper else 0)
-    return keep(_cholesky_plans, key, (head, *input_tail(shape, strides), *matrix_output(tuple(shape))))
+    return keep(
+        _cholesky_plans, key, (head, *input_tail(shape, strides), *matrix_output(tuple(shape)))
+    )
 
 
 def _empty_info(shape: tuple[int, ...]) -> torch.Tensor:

@@ -183,7 +183,8 @@ int lanepack_cholesky_workspace(const lanepack_cholesky_args* args, int64_t* byt
   return lanepack::guarded(kFunction, [&] {
     lanepack::CholeskyProblem problem;
     const Status status = lanepack::check_cholesky(kFunction, args, Data::kOptional, &problem);
-    return status == Status::kOk ? lanepack::report_workspace(kFunction, problem.key, bytes) : status;
+    return status == Status::kOk ? lanepack::report_workspace(kFunction, problem.key, bytes)
+                                 : status;
   });
 }
 
@@ -203,7 +204,8 @@ int lanepack_solve_triangular_workspace(const lanepack_solve_args* args, int64_t
     lanepack::SolveProblem problem;
     const Status status =
         lanepack::check_solve_triangular(kFunction, args, Data::kOptional, &problem);
-    return status == Status::kOk ? lanepack::report_workspace(kFunction, problem.key, bytes) : status;
+    return status == Status::kOk ? lanepack::report_workspace(kFunction, problem.key, bytes)
+                                 : status;
   });
 }
 
@@ -223,7 +225,8 @@ int lanepack_cholesky_solve_workspace(const lanepack_solve_args* args, int64_t* 
     lanepack::SolveProblem problem;
     const Status status =
         lanepack::check_cholesky_solve(kFunction, args, Data::kOptional, &problem);
-    return status == Status::kOk ? lanepack::report_workspace(kFunction, problem.key, bytes) : status;
+    return status == Status::kOk ? lanepack::report_workspace(kFunction, problem.key, bytes)
+                                 : status;
   });
 }
 
@@ -244,7 +247,8 @@ int lanepack_cholesky_inverse_workspace(const lanepack_cholesky_inverse_args* ar
     lanepack::SolveProblem problem;
     const Status status =
         lanepack::check_cholesky_inverse(kFunction, args, Data::kOptional, &problem);
-    return status == Status::kOk ? lanepack::report_workspace(kFunction, problem.key, bytes) : status;
+    return status == Status::kOk ? lanepack::report_workspace(kFunction, problem.key, bytes)
+                                 : status;
   });
 }
 

@@ -11,7 +11,7 @@ Status check_cholesky(const char* function, const lanepack_cholesky_args* args, 
   if (status != Status::kOk) return status;
   ProblemKey& key = problem->key;
   key.operation = Operation::kCholesky;
-  status = check_call(function, args->call, LANEPACK_FLAG_UPPER, &key);
+  status = check_call(function, args->call, LANEPACK_FLAG_UPPER, &key, &problem->launch);
   if (status == Status::kOk) status = check_sizes(function, args->a, &key);
   if (status == Status::kOk) status = check_square(function, key);
   if (status == Status::kOk && !has_shape(args->l, key.batch, key.n, key.n)) {
@@ -27,7 +27,6 @@ Status check_cholesky(const char* function, const lanepack_cholesky_args* args, 
   problem->a = matrix_batch(args->a);
   problem->l = matrix_batch(args->l);
   problem->info = args->call.info;
-  problem->launch = launch_of(args->call);
   return Status::kOk;
 }
 

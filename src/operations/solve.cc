@@ -28,7 +28,7 @@ Status check_no_info(const char* function, const lanepack_call& call) {
 Status check_sides(const char* function, const lanepack_solve_args& args, uint32_t flags, Data data,
                    SolveProblem* problem) {
   ProblemKey& key = problem->key;
-  Status status = check_call(function, args.call, flags, &key);
+  Status status = check_call(function, args.call, flags, &key, &problem->launch);
   if (status == Status::kOk) status = check_no_info(function, args.call);
   if (status == Status::kOk) status = check_sizes(function, args.b, &key);
   if (status != Status::kOk) return status;
@@ -52,7 +52,6 @@ Status check_sides(const char* function, const lanepack_solve_args& args, uint32
   problem->factor.a = matrix_batch(args.a);
   problem->b = matrix_batch(args.b);
   problem->x = matrix_batch(args.x);
-  problem->launch = launch_of(args.call);
   return Status::kOk;
 }
 
@@ -107,7 +106,7 @@ Status check_cholesky_inverse(const char* function, const lanepack_cholesky_inve
   if (status != Status::kOk) return status;
   ProblemKey& key = problem->key;
   key.operation = Operation::kCholeskyInverse;
-  status = check_call(function, args->call, LANEPACK_FLAG_UPPER, &key);
+  status = check_call(function, args->call, LANEPACK_FLAG_UPPER, &key, &problem->launch);
   if (status == Status::kOk) status = check_no_info(function, args->call);
   if (status == Status::kOk) status = check_sizes(function, args->l, &key, "l");
   if (status == Status::kOk) status = check_square(function, key, "l");
@@ -122,7 +121,6 @@ Status check_cholesky_inverse(const char* function, const lanepack_cholesky_inve
   if (status != Status::kOk) return status;
   problem->factor.a = matrix_batch(args->l);
   problem->x = matrix_batch(args->x);
-  problem->launch = launch_of(args->call);
   set_cholesky_factor(problem);
   return Status::kOk;
 }

@@ -71,4 +71,6 @@ def _jvp(args, outputs, dA):
 _DERIVATIVE = _register.derivative(_OP, _kernels_solve.cholesky, 1, _backward, _jvp)
 cholesky_recorded = _DERIVATIVE.recorded
 
-_register.implement(_OP, kernel=_kernel, fake=_fake, autograd=_DERIVATIVE.kernel, vmap=batching_rule(_OP))
+_register.implement(
+    _OP, kernel=_kernel, fake=_fake, autograd=_DERIVATIVE.kernel, vmap=batching_rule(_OP)
+)

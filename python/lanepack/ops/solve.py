@@ -54,7 +54,9 @@ def _check_triangular(A, B, left):
     check_op_input(B, "solve_triangular", "B")
 
 
-def _kernel_triangular(A, B, upper, left=True, unitriangular=False, transpose=False, conjugate=False):
+def _kernel_triangular(
+    A, B, upper, left=True, unitriangular=False, transpose=False, conjugate=False
+):
     _check_triangular(A, B, left)
     _arguments.check_sides(A, B, left, "solve_triangular")
     flags = triangular_flags(upper, left, unitriangular, transpose, conjugate)
