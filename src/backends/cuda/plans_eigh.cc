@@ -57,7 +57,7 @@ bool plan_eigh_warp(const ProblemKey& key, LaunchPlan* plan) {
                   order, iterating, vectors ? "true" : "false");
   }
   // struct tridiagonal of tridiagonalise_warp.simt.h
-  plan->workspace_bytes = key.batch * (2 * key.n + 1) * size_bytes(real_dtype(key.dtype));
+  plan->workspace_bytes = key.batch * (2 * key.n + 2) * size_bytes(real_dtype(key.dtype));
   return true;
 }
 

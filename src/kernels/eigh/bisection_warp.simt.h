@@ -96,14 +96,14 @@ kernel_bisection(arguments args) {
     load_sturm(t, n, x);
     T value[kValues];
     bisect<kValues, kLanes>(x, own, value);
-    const T exponent = *t.exponent;
+    const T exponent = *t.exponent, shift = *t.shift;
     const bool bad = !simt::is_finite(exponent);
     const simt::pow2_scale<T> scale = simt::make_pow2(bad ? simt::constant<T>(0.0f) : exponent);
     SIMT_GLOBAL T* w = reinterpret_cast<SIMT_GLOBAL T*>(args.w.data) + matrix * args.w.batch;
     SIMT_UNROLL
     for (int r = 0; r < kValues; ++r) {
       const int k = r * kLanes + own;
-      const T scaled = simt::scale_pow2(value[r], scale) + simt::constant<T>(0.0f);
+      const T scaled = simt::scale_pow2(value[r], scale) + shift;
       if (k < n) w[k * args.w.row] = bad ? simt::not_a_number<T>() : scaled;
     }
     if (args.info != nullptr && own == 0) args.info[matrix] = steps::info_of(bad, true);

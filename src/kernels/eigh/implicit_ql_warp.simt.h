@@ -169,7 +169,7 @@ kernel_ql(arguments args) {
         steps::write_rows(v + i * kRows * 32, lane, y);
       }
     }
-    const T exponent = *t.exponent;
+    const T exponent = *t.exponent, shift = *t.shift;
     const bool bad = !simt::is_finite(exponent);
     const bool converged = ql_iteration<kVectors, kN, kRows>(n, pairs, v, lane);
     const int info = steps::info_of(bad, converged);
@@ -180,7 +180,7 @@ kernel_ql(arguments args) {
     for (int j = 0; j < n; ++j) {
       const int rank = steps::rank_among<false>(n, pairs, j);
       if (valid && j % kLanes == own) {
-        const T value = simt::scale_pow2(pairs[j * 32].x[0], scale) + simt::constant<T>(0.0f);
+        const T value = simt::scale_pow2(pairs[j * 32].x[0], scale) + shift;
         w[rank * args.w.row] = info != 0 ? simt::not_a_number<T>() : value;
       }
       if (kVectors) {

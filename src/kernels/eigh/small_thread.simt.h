@@ -47,11 +47,12 @@ kernel_thread(arguments x) {
     const int at = lane < count ? lane : count - 1;
     S a[n][n], z[n][n];
     T d[n];
-    const steps::prepared<T> p = load_small<n>(matrices + at * Matrices::kStride, x, a);
+    steps::prepared<T> p = load_small<n>(matrices + at * Matrices::kStride, x, a);
+    const T shift = kMethod == 1 ? steps::take_shift<n>(a, p) : simt::constant<T>(0.0f);
     const bool converged = solve_small<kVectors>(simt::size_constant<kMethod>(), a, z, d);
     const simt::warp_group<32> group;
     group.sync();  // every thread has read its slot
-    steps::store_sorted<false, kVectors>(d, p.exponent, value, z, matrix,
+    steps::store_sorted<false, kVectors>(d, p.exponent, shift, value, z, matrix,
                                          x.v.layout == steps::kPackedRows);
     const int info = steps::info_of(p.bad, converged);
     if (info != 0) {

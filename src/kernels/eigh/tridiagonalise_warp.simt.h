@@ -9,18 +9,19 @@
 namespace eigh {
 
 // What the first kernel leaves of a matrix in the workspace: d (n), e (n), the exponent of its scale
-// (NaN where the matrix is not finite).
+// (NaN where the matrix is not finite), and what the eigenvalues lack besides.
 template <class T>
 struct tridiagonal {
   SIMT_GLOBAL T* d;
   SIMT_GLOBAL T* e;
   SIMT_GLOBAL T* exponent;
+  SIMT_GLOBAL T* shift;
 };
 template <class T>
 SIMT_FN tridiagonal<T> tridiagonal_of(const arguments& args, simt::int64 matrix) {
   SIMT_GLOBAL T* base =
-      reinterpret_cast<SIMT_GLOBAL T*>(args.workspace) + matrix * (2 * args.n + 1);
-  return {base, base + args.n, base + 2 * args.n};
+      reinterpret_cast<SIMT_GLOBAL T*>(args.workspace) + matrix * (2 * args.n + 2);
+  return {base, base + args.n, base + 2 * args.n, base + 2 * args.n + 1};
 }
 
 // The shared memory of a matrix.
@@ -147,6 +148,37 @@ struct reduce_blocks<-1, kN, kW, S> {
                              const tridiagonal<simt::real_of<S>>&, bool, int) {}
 };
 
+// take_shift() of small_thread.simt.h, for row `lane` of a matrix of order n. exponent: of the matrix's
+// scale.
+template <int kN, int kW, class S>
+SIMT_FN simt::real_of<S> take_shift(int n, SIMT_PRIVATE S (&a)[kN],
+                                    SIMT_PRIVATE simt::real_of<S>& exponent) {
+  using T = simt::real_of<S>;
+  const T zero = simt::constant<T>(0.0f);
+  const simt::warp_group<kW> group;
+  const int lane = group.lane();
+  T diagonal = zero;
+  SIMT_UNROLL
+  for (int j = 0; j < kN; ++j) diagonal = j == lane ? simt::real(a[j]) : diagonal;
+  const T first = group.broadcast(diagonal, 0), size = simt::abs(first);
+  const T x = first < zero ? -diagonal : diagonal;
+  const bool near = x >= simt::constant<T>(0.5f) * size && x <= size + size;
+  const T shift = group.all(near || lane >= n) ? first : zero;
+  T largest = zero;
+  SIMT_UNROLL
+  for (int j = 0; j < kN; ++j) {
+    if (j == lane && lane < n) a[j] = simt::from_real<S>(diagonal - shift);
+    largest = simt::max_magnitude(largest, a[j]);
+  }
+  const T further = simt::exponent(group.max(largest));
+  const simt::pow2_scale<T> s = simt::make_pow2(-further);
+  SIMT_UNROLL
+  for (int j = 0; j < kN; ++j) a[j] = simt::scale_pow2(a[j], s);
+  const T unscaled = simt::scale_pow2(shift, simt::make_pow2(exponent));
+  exponent = exponent + further;
+  return unscaled;
+}
+
 template <class S, int kN, int kW, bool kVectors, int kThreads>
 SIMT_KERNEL(kThreads)
 kernel_reduce(arguments args) {
@@ -167,7 +199,8 @@ kernel_reduce(arguments args) {
     const simt::int64 matrix = valid ? first + index : args.batch - 1;
     S a[kN];
     load_row<kN, kW>(args, matrix, memory.vectors, a);
-    const steps::group_prepared<T> p = steps::prepare_column<kW>(a);
+    steps::group_prepared<T> p = steps::prepare_column<kW>(a);
+    const T shift = take_shift<kN, kW>(n, a, p.exponent);
     const tridiagonal<T> t = tridiagonal_of<T>(args, matrix);
     reduce_blocks<0, kN, kW, S>::reduce(a, memory, t, valid, n - 1);
     // after n - 1 steps entry 0 of the last row is what is left of the matrix
@@ -175,6 +208,7 @@ kernel_reduce(arguments args) {
       t.d[n - 1] = simt::real(a[0]);
       t.e[n - 1] = simt::constant<T>(0.0f);
       *t.exponent = p.bad ? simt::not_a_number<T>() : p.exponent;
+      *t.shift = shift;
     }
     if (kVectors) {
       SIMT_UNROLL

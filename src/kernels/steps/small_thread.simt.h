@@ -32,6 +32,42 @@ SIMT_FN prepared<simt::real_of<S>> prepare_small(SIMT_PRIVATE S (&a)[kColumns][k
   return r;
 }
 
+// Of a Hermitian matrix, scaled already: takes the first diagonal entry from all of them where each lies
+// within a factor of two of it, which is exact (Sterbenz), and scales what is left anew. A cluster of
+// eigenvalues is then resolved to u times its width instead of u times its size. Gives the shift, at
+// the scale of the input.
+template <int n, class S>
+SIMT_FN simt::real_of<S> take_shift(SIMT_PRIVATE S (&a)[n][n],
+                                    SIMT_PRIVATE prepared<simt::real_of<S>>& p) {
+  using T = simt::real_of<S>;
+  const T zero = simt::constant<T>(0.0f);
+  const T first = simt::real(a[0][0]), size = simt::abs(first);
+  bool near = true;
+  SIMT_UNROLL
+  for (int i = 1; i < n; ++i) {
+    const T x = first < zero ? -simt::real(a[i][i]) : simt::real(a[i][i]);
+    near = near && x >= simt::constant<T>(0.5f) * size && x <= size + size;
+  }
+  const T shift = near ? first : zero;
+  T largest = zero;
+  SIMT_UNROLL
+  for (int j = 0; j < n; ++j) {
+    a[j][j] = simt::from_real<S>(simt::real(a[j][j]) - shift);
+    SIMT_UNROLL
+    for (int i = j; i < n; ++i) largest = simt::max_magnitude(largest, a[j][i]);
+  }
+  const T exponent = simt::exponent(largest);
+  const simt::pow2_scale<T> s = simt::make_pow2(-exponent);
+  SIMT_UNROLL
+  for (int j = 0; j < n; ++j) {
+    SIMT_UNROLL
+    for (int i = j; i < n; ++i) a[j][i] = simt::scale_pow2(a[j][i], s);
+  }
+  const T unscaled = simt::scale_pow2(shift, simt::make_pow2(p.exponent));
+  p.exponent = p.exponent + exponent;
+  return unscaled;
+}
+
 // Where value j stands among the values: equal ones in the order in which they came.
 template <bool kDescending, int n, class T>
 SIMT_FN int rank_small(SIMT_PRIVATE const T (&d)[n], int j) {
@@ -45,12 +81,12 @@ SIMT_FN int rank_small(SIMT_PRIVATE const T (&d)[n], int j) {
   return rank;
 }
 
-// Values and, with kVectors, their columns in order, to their slots; values at the matrix's scale. To
-// order 4 they are exchanged in registers first, which costs less than addresses that differ.
+// Values and, with kVectors, their columns in order, to their slots; values at the matrix's scale and
+// with `shift`. To order 4 they are exchanged in registers first, which costs less than addresses that differ.
 template <bool kDescending, bool kVectors, int kM, int n, class S>
 SIMT_FN void store_sorted(SIMT_PRIVATE simt::real_of<S> (&d)[n], simt::real_of<S> exponent,
-                          SIMT_SHARED simt::real_of<S>* values, SIMT_PRIVATE S (&z)[n][kM],
-                          SIMT_SHARED S* matrix, bool by_rows) {
+                          simt::real_of<S> shift, SIMT_SHARED simt::real_of<S>* values,
+                          SIMT_PRIVATE S (&z)[n][kM], SIMT_SHARED S* matrix, bool by_rows) {
   using T = simt::real_of<S>;
   constexpr bool kExchange = n <= 4;
   const simt::pow2_scale<T> scale = simt::make_pow2(exponent);
@@ -69,7 +105,7 @@ SIMT_FN void store_sorted(SIMT_PRIVATE simt::real_of<S> (&d)[n], simt::real_of<S
   SIMT_UNROLL
   for (int j = 0; j < n; ++j) {
     const int rank = kExchange ? j : rank_small<kDescending>(d, j);
-    values[rank] = simt::scale_pow2(d[j], scale) + simt::constant<T>(0.0f);
+    values[rank] = simt::scale_pow2(d[j], scale) + shift;
     if (kVectors) write_column<kM, n>(matrix, by_rows, rank, z[j]);
   }
 }
