@@ -184,7 +184,7 @@ typedef struct lanepack_cholesky_inverse_args {
 
 /* Runs the operation. On the CPU it returns when the result is there. On CUDA `data`, `workspace`
  * and `info` are device memory, the work is put on `stream`, and nothing waits for it; the first
- * call of a kind compiles its kernel or reads it from the cache, which takes a second or less. */
+ * call of a kind compiles its kernel, which takes seconds, or reads it from the cache. */
 LANEPACK_API int lanepack_qr(const lanepack_qr_args* args);
 LANEPACK_API int lanepack_eigh(const lanepack_eigh_args* args);
 LANEPACK_API int lanepack_svd(const lanepack_svd_args* args);
