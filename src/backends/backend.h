@@ -20,10 +20,10 @@ struct Algorithm {
   Status (*run_qr)(const QrProblem& problem);
   Status (*run_eigh)(const EighProblem& problem);
   Status (*run_svd)(const SvdProblem& problem);
-  Status (*run_cholesky)(const CholeskyProblem& problem) = nullptr;
-  Status (*run_solve)(const SolveProblem& problem) = nullptr;
   // Bytes of device memory that a call needs beside its arguments; null: none.
   int64_t (*workspace)(const ProblemKey& key) = nullptr;
+  Status (*run_cholesky)(const CholeskyProblem& problem) = nullptr;
+  Status (*run_solve)(const SolveProblem& problem) = nullptr;
 };
 
 struct AlgorithmList {

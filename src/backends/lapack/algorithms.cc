@@ -62,14 +62,14 @@ constexpr Algorithm kAlgorithms[] = {
      run_svd<Spread::kSerial>},
     {"svd.lapack.parallel", Operation::kSvd, supports_svd, nullptr, nullptr,
      run_svd<Spread::kParallel>},
-    {"cholesky.lapack.serial", Operation::kCholesky, supports, nullptr, nullptr, nullptr,
+    {"cholesky.lapack.serial", Operation::kCholesky, supports, nullptr, nullptr, nullptr, nullptr,
      run_cholesky<Spread::kSerial>},
-    {"cholesky.lapack.parallel", Operation::kCholesky, supports, nullptr, nullptr, nullptr,
+    {"cholesky.lapack.parallel", Operation::kCholesky, supports, nullptr, nullptr, nullptr, nullptr,
      run_cholesky<Spread::kParallel>},
     {"solve_triangular.lapack.serial", Operation::kSolveTriangular, supports, nullptr, nullptr,
-     nullptr, nullptr, run_solve<Spread::kSerial>},
+     nullptr, nullptr, nullptr, run_solve<Spread::kSerial>},
     {"solve_triangular.lapack.parallel", Operation::kSolveTriangular, supports, nullptr, nullptr,
-     nullptr, nullptr, run_solve<Spread::kParallel>},
+     nullptr, nullptr, nullptr, run_solve<Spread::kParallel>},
 };
 
 }  // namespace
