@@ -33,7 +33,7 @@ DTYPES = range(4)
 MOST_REGISTERS = {
     "eigh::kernel_thread<float, 3, true>": 56,
     "eigh::kernel_thread<float, 8, true>": 128,
-    "eigh::kernel_reduce<float, 16, 16, true, 64>": 80,
+    "eigh::kernel_reduce<float, 16, 16, true, 64>": 96,
     "eigh::kernel_reduce<float, 32, 32, true, 64>": 128,
     "eigh::kernel_ql<float, 32, 8, true>": 80,
     "qr::kernel_thread<float, 8, 8, 8, 8>": 128,
