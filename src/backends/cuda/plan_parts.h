@@ -18,7 +18,7 @@ inline constexpr int kThreadBlock = 64;
 // One matrix to lanes of a warp: rows or columns to this.
 inline constexpr int64_t kWarpMaxN = 32;
 // Static shared memory of a block.
-inline constexpr int64_t kMostSharedBytes = 48 * 1024;
+inline constexpr int64_t kMostSharedBytes = int64_t{48} * 1024;
 
 inline int round_up(int64_t x, int multiple) {
   return static_cast<int>((x + multiple - 1) / multiple * multiple);

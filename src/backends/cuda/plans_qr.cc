@@ -35,7 +35,7 @@ bool plan_qr_warp(const ProblemKey& key, LaunchPlan* plan) {
   if (height * bytes > kMostBytes) return false;
   // warp_layout of householder_warp.simt.h
   const int64_t stride = (height * bytes / 16 | 1) * 16 / bytes;
-  const int64_t shared = (lanes * stride + lanes * (lanes + 1) + 2 * lanes + 3) * bytes;
+  const int64_t shared = lanes * (stride + lanes + 3) * bytes + 16;
   const int threads = 64 / lanes * shared <= kMostSharedBytes ? 64 : 32;
   if (threads / lanes * shared > kMostSharedBytes) return false;
   *plan = {};
