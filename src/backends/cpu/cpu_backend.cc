@@ -92,9 +92,9 @@ constexpr Algorithm kAlgorithms[] = {
     {"svd.jacobi.lanes", Operation::kSvd, fits_svd, nullptr, nullptr, run_jacobi},
     {"svd.tall.lanes", Operation::kSvd, fits_tall_svd, nullptr, nullptr, run_tall_svd},
     {"cholesky.left_looking.lanes", Operation::kCholesky, fits_square, nullptr, nullptr, nullptr,
-     run_cholesky},
+     nullptr, run_cholesky},
     {"solve_triangular.substitution.lanes", Operation::kSolveTriangular, fits_square, nullptr,
-     nullptr, nullptr, nullptr, run_solve},
+     nullptr, nullptr, nullptr, nullptr, run_solve},
 };
 
 }  // namespace
