@@ -14,14 +14,22 @@
 #define SIMT_UNROLL
 #define SIMT_NO_UNROLL
 #define SIMT_KERNEL(threads) void
-#define SIMT_SHARED_ARRAY(X, name, count) \
-  X* const name = static_cast<X*>(        \
-      simt::emulator::shared_array(#name, sizeof(X), alignof(X), count, __FILE__, __LINE__))
+#define SIMT_SHARED_ARRAY(X, name, count)                       \
+  X* const name = static_cast<X*>(simt::emulator::shared_array( \
+      #name, sizeof(X), simt::emulator::least_access<X>, count, __FILE__, __LINE__))
 
 #include "dialect/scalar.h"
 
 namespace simt {
 namespace emulator {
+
+// The bytes of X that an access takes at least.
+template <class X>
+constexpr int least_access = alignof(X) < 4 ? 1 : 4;
+template <>
+constexpr int least_access<double> = 8;
+template <>
+constexpr int least_access<complex<double>> = 8;
 
 // Where a word stands in a text. The words take it as a default argument, which the compiler fills in
 // at the place of the call.
@@ -40,8 +48,8 @@ void sync_block(site where);
 // Stops the calling lane until all `width` lanes of its group stand at this word with this argument.
 void meet_group(const char* word, int width, int argument, void* value, finish_word finish,
                 site where);
-void* shared_array(const char* name, int element_bytes, int alignment, int count, const char* file,
-                   int line);
+void* shared_array(const char* name, int element_bytes, int least_bytes, int count,
+                   const char* file, int line);
 
 template <class X>
 void finish_sum(void* const* values, int width, int) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every case of the table on every algorithm that takes it, each matrix measured by the oracle."""
 
+import contextlib
 import dataclasses
 
 import pytest
@@ -32,7 +33,9 @@ def _run(case, implementation, algorithm, batch, record):
         faults.append(f"info is {info[wrong[:8]].tolist()} for matrices {wrong[:8]}")
     measured = checks.measure(case, batch, results)
     if case.operation in cases.WITH_VECTORS:
-        measured["difference"] = _difference(case, implementation, algorithm, batch, results[0])
+        # An algorithm may serve larger matrices' values than it serves with vectors.
+        with contextlib.suppress(implementations.NotServedError):
+            measured["difference"] = _difference(case, implementation, algorithm, batch, results[0])
     rows, judged = checks.judge(case, algorithm, batch, measured, implementation.excused)
     name = f"{case.operation} {case.variant}".strip()
     shape = str(case.n) if case.m == case.n else f"{case.m}x{case.n}"

@@ -44,7 +44,7 @@ int log2_of(int width) { return __builtin_ctz(static_cast<unsigned>(width)); }
 
 }  // namespace
 
-thread_local Block* Block::current_ = nullptr;
+constinit thread_local Block* Block::current_ = nullptr;
 
 Block::Block(const Launch& launch, Memory* memory, Reports* reports)
     : launch_(launch),
@@ -303,7 +303,7 @@ void Block::diagnose() {
 
 // ---- memory ----
 
-void* Block::shared_array(const char* name, int element_bytes, int alignment, int count,
+void* Block::shared_array(const char* name, int element_bytes, int least_bytes, int count,
                           simt::emulator::site where) {
   Lane* self = running_;
   const size_t index = static_cast<size_t>(self->shared_arrays++);
@@ -332,7 +332,7 @@ void* Block::shared_array(const char* name, int element_bytes, int alignment, in
   array.name = name;
   array.kind = Kind::kShared;
   array.element_bytes = element_bytes;
-  array.cell_shift = alignment >= 4 ? 2 : 0;
+  array.cell_shift = log2_of(least_bytes);
   array.base = base;
   array.bytes = bytes;
   memory_->add(std::move(array));

@@ -51,7 +51,7 @@ class Block {
   void wait_for_block(simt::emulator::site where);
   void wait_for_group(const char* word, int width, int argument, void* value,
                       simt::emulator::finish_word finish, simt::emulator::site where);
-  void* shared_array(const char* name, int element_bytes, int alignment, int count,
+  void* shared_array(const char* name, int element_bytes, int least_bytes, int count,
                      simt::emulator::site where);
   void access(uintptr_t address, int64_t bytes, bool write, uintptr_t place);
   void count_step(uintptr_t place);
@@ -79,8 +79,7 @@ class Block {
     unsigned char* base;
   };
 
-  // In static storage of the thread, for it is asked at every access.
-  static thread_local Block* current_ __attribute__((tls_model("initial-exec")));
+  static constinit thread_local Block* current_;
   const Launch& launch_;
   Memory* memory_;
   Reports* reports_;

@@ -56,13 +56,13 @@ SIMT_KERNEL(64) race_in_device_memory(arguments x) {
   x.out[lane] = x.in[lane];
   x.out[lane] = x.out[(lane + 1) % 64];
 }
-// A group's sync orders shared memory alone.
-SIMT_KERNEL(64) device_memory_after_group_sync(arguments x) {
-  const simt::warp_group<32> group;
+// A group's sync does not reach the next group.
+SIMT_KERNEL(64) device_memory_of_another_group(arguments x) {
+  const simt::warp_group<16> group;
   const int lane = simt::thread_index();
   x.out[lane] = x.in[lane];
   group.sync();
-  const float other = x.out[lane ^ 1];
+  const float other = x.out[lane ^ 16];
   simt::sync_block();
   x.out[lane] = other;
 }

@@ -20,8 +20,9 @@ class Buffers {
 
   // `bytes` of memory whose address is `misalignment` past a multiple of 256. An input is what
   // stands at `from`; the others are NaN, and not initialised.
+  // Elements are accessed by `least_bytes` (4 or 8) at least.
   Array* add(const std::string& name, Use use, const void* from, int64_t bytes, int element_bytes,
-             int misalignment = 0);
+             int misalignment = 0, int least_bytes = 4);
 
  private:
   Memory* memory_;

@@ -85,8 +85,13 @@ SIMT_KERNEL(64) through_device(arguments x) {
   float* const own = x.out + simt::block_index() * 64;
   own[lane] = x.in[lane];
   simt::sync_block();
-  const float next = own[(lane + 1) % 64];
+  float next = own[(lane + 1) % 64];
   simt::sync_block();
+  own[lane] = next;
+  const simt::warp_group<8> group;
+  group.sync();
+  next = own[lane ^ 3];
+  group.sync();
   own[lane] = next;
 }
 

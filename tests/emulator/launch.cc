@@ -52,9 +52,9 @@ void meet_group(const char* word, int width, int argument, void* value, finish_w
                 site where) {
   Block::current()->wait_for_group(word, width, argument, value, finish, where);
 }
-void* shared_array(const char* name, int element_bytes, int alignment, int count, const char* file,
-                   int line) {
-  return Block::current()->shared_array(name, element_bytes, alignment, count, {file, line});
+void* shared_array(const char* name, int element_bytes, int least_bytes, int count,
+                   const char* file, int line) {
+  return Block::current()->shared_array(name, element_bytes, least_bytes, count, {file, line});
 }
 
 }  // namespace simt::emulator

@@ -80,16 +80,15 @@ const char* fault_name(Fault fault) {
   return "unknown fault";
 }
 
-bool Reports::add(Report report) {
+void Reports::add(Report report) {
   for (Report& known : reports_) {
     if (known.fault == report.fault && known.here == report.here && known.before == report.before &&
         (report.here != 0 || known.text == report.text)) {
       known.count += report.count;
-      return true;
+      return;
     }
   }
-  reports_.push_back(std::move(report));
-  return reports_.size() < kMost;
+  if (!full()) reports_.push_back(std::move(report));
 }
 
 bool Reports::has(Fault fault) const {

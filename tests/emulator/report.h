@@ -40,8 +40,9 @@ struct Report {
 // The reports of a launch, one per fault and pair of places, bounded.
 class Reports {
  public:
-  // False once there are so many that the launch may stop.
-  bool add(Report report);
+  void add(Report report);
+  // So many that the launch may stop.
+  bool full() const { return reports_.size() >= kMost; }
   const std::vector<Report>& all() const { return reports_; }
   bool has(Fault fault) const;
   // One paragraph per report with the lines of the text, "" for none.

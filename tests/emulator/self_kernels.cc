@@ -24,7 +24,7 @@ const Entry kSelfKernels[] = {
     SELF(broken::missing_barrier_of_a_loop),
     SELF(broken::two_writers),
     SELF(broken::race_in_device_memory),
-    SELF(broken::device_memory_after_group_sync),
+    SELF(broken::device_memory_of_another_group),
     SELF(broken::blocks_write_the_same),
     SELF(broken::block_reads_another),
     SELF(broken::divergent_barrier),

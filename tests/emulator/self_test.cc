@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Broken{"missing_barrier_of_a_loop", Fault::kSharedRace, "part[", true},
                     Broken{"two_writers", Fault::kSharedRace, "flag[0]", true},
                     Broken{"race_in_device_memory", Fault::kDeviceRace, "out[", true},
-                    Broken{"device_memory_after_group_sync", Fault::kDeviceRace, "out[", true},
+                    Broken{"device_memory_of_another_group", Fault::kDeviceRace, "out[", true},
                     Broken{"blocks_write_the_same", Fault::kBlockRace, "out[", true, 2},
                     Broken{"block_reads_another", Fault::kBlockRace, "out[", true, 2, 128},
                     Broken{"divergent_barrier", Fault::kDivergentBarrier,

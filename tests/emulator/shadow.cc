@@ -103,13 +103,13 @@ bool Memory::access(const Actor& actor, uintptr_t address, int64_t bytes, bool w
       read_cell(actor, array, cell, offset, place);
     }
   }
-  return true;
+  return !reports_->full();
 }
 
-// A barrier of the block orders all memory, a group's sync shared memory alone.
-bool Memory::ordered(const Actor& actor, Kind kind, int lane, uint32_t time) const {
+// By a barrier of the block, or by a sync of a group that both lanes belong to or knew of.
+bool Memory::ordered(const Actor& actor, int lane, uint32_t time) {
   if (lane == actor.lane || time <= actor.at_barrier[lane]) return true;
-  return kind == Kind::kShared && lane / 32 == actor.lane / 32 && time <= actor.known[lane % 32];
+  return lane / 32 == actor.lane / 32 && time <= actor.known[lane % 32];
 }
 
 void Memory::read_cell(const Actor& actor, Array* array, Cell* cell, int64_t offset,
@@ -120,15 +120,15 @@ void Memory::read_cell(const Actor& actor, Array* array, Cell* cell, int64_t off
   }
   if (!array->writable) return;
   const bool other_block = cell->write_block >= 0 && cell->write_block != actor.block;
-  if (other_block || (cell->write_block == actor.block &&
-                      !ordered(actor, array->kind, cell->write_lane, cell->write_time))) {
+  if (other_block ||
+      (cell->write_block == actor.block && !ordered(actor, cell->write_lane, cell->write_time))) {
     race(actor, *array, offset, false, true, cell->write_lane, cell->write_block, place,
          cell->write_place);
   }
-  remember_reader(actor, array, cell, place);
+  remember_reader(actor, cell, place);
 }
 
-void Memory::remember_reader(const Actor& actor, Array* array, Cell* cell, uintptr_t place) {
+void Memory::remember_reader(const Actor& actor, Cell* cell, uintptr_t place) {
   if (cell->read_block != actor.block) {
     cell->read_by_blocks = cell->read_by_blocks || cell->read_block >= 0;
     forget_readers(cell);
@@ -137,7 +137,7 @@ void Memory::remember_reader(const Actor& actor, Array* array, Cell* cell, uintp
     readers_[static_cast<size_t>(cell->readers)][static_cast<size_t>(actor.lane)] = actor.time;
     cell->read_place = place;
     return;
-  } else if (!ordered(actor, array->kind, cell->read_lane, cell->read_time)) {
+  } else if (!ordered(actor, cell->read_lane, cell->read_time)) {
     if (free_readers_.empty()) {
       free_readers_.push_back(static_cast<int32_t>(readers_.size()));
       readers_.emplace_back(static_cast<size_t>(threads_), 0u);
@@ -165,9 +165,7 @@ void Memory::forget_readers(Cell* cell) {
 
 void Memory::write_cell(const Actor& actor, Array* array, Cell* cell, int64_t offset,
                         uintptr_t place) {
-  const auto meets = [&](int lane, uint32_t time) {
-    return !ordered(actor, array->kind, lane, time);
-  };
+  const auto meets = [&](int lane, uint32_t time) { return !ordered(actor, lane, time); };
   if (cell->write_block >= 0 &&
       (cell->write_block != actor.block || meets(cell->write_lane, cell->write_time))) {
     race(actor, *array, offset, true, true, cell->write_lane, cell->write_block, place,
@@ -205,9 +203,7 @@ void Memory::race(const Actor& actor, const Array& array, int64_t offset, bool w
   const Fault fault = blocks                        ? Fault::kBlockRace
                       : array.kind == Kind::kShared ? Fault::kSharedRace
                                                     : Fault::kDeviceRace;
-  const char* missing = blocks                        ? "; nothing orders blocks of a launch"
-                        : array.kind == Kind::kShared ? " without a sync between"
-                                                      : " without sync_block between";
+  const char* missing = blocks ? "; nothing orders blocks of a launch" : " without a sync between";
   const std::string text =
       kernel_ + ": " + element_of(array, offset) + (write ? " is written by " : " is read by ") +
       lane_of(actor.lane, actor.block) + " after it was " +

@@ -72,10 +72,10 @@ class Memory {
   // The readers of a cell: their times by lane, 0: has not read.
   using Readers = std::vector<uint32_t>;
 
-  bool ordered(const Actor& actor, Kind kind, int lane, uint32_t time) const;
+  static bool ordered(const Actor& actor, int lane, uint32_t time);
   void read_cell(const Actor& actor, Array* array, Cell* cell, int64_t offset, uintptr_t place);
   void write_cell(const Actor& actor, Array* array, Cell* cell, int64_t offset, uintptr_t place);
-  void remember_reader(const Actor& actor, Array* array, Cell* cell, uintptr_t place);
+  void remember_reader(const Actor& actor, Cell* cell, uintptr_t place);
   void forget_readers(Cell* cell);
   void race(const Actor& actor, const Array& array, int64_t offset, bool write, bool before_write,
             int other_lane, int other_block, uintptr_t place, uintptr_t before);

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the rows of cuda_algorithms() as they are, with a launch() that goes to the emulator instead of
+// a driver: the arguments, plans and names of kernels are those of the library.
+#include "harness.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "backends/backend.h"
+#include "backends/cuda/launch.h"
+#include "buffers.h"
+#include "kernel_tables.h"
+#include "launch.h"
+
+namespace lanepack::emulator {
+namespace {
+
+// The call that runs, for launch().
+struct Running {
+  const lanepack_emulator_call* call;
+  Memory* memory;
+  Reports* reports;
+  std::string missing_kernel;
+};
+thread_local Running* running = nullptr;
+
+// A batch's copy in device memory. Elements of a view may lie apart: what is between them is no
+// element's.
+struct DeviceBatch {
+  const lanepack_emulator_batch* host;
+  Array* array;
+  int64_t element_bytes;
+  MatrixBatch view;
+
+  template <class Act>
+  void each(Act act) const {
+    const lanepack_emulator_batch& x = *host;
+    for (int64_t b = 0; b < x.batch; ++b) {
+      for (int64_t j = 0; j < x.cols; ++j) {
+        for (int64_t i = 0; i < x.rows; ++i) {
+          act((b * x.batch_stride + i * x.row_stride + j * x.col_stride) * element_bytes);
+        }
+      }
+    }
+  }
+};
+
+int64_t extent(const lanepack_emulator_batch& x) {
+  if (x.rows == 0 || x.cols == 0 || x.batch == 0) return 0;
+  return (x.batch - 1) * x.batch_stride + (x.rows - 1) * x.row_stride +
+         (x.cols - 1) * x.col_stride + 1;
+}
+
+DeviceBatch to_device(Buffers* buffers, const char* name, Use use,
+                      const lanepack_emulator_batch& host, Dtype dtype) {
+  const int64_t element_bytes = size_bytes(dtype);
+  DeviceBatch device = {&host, nullptr, element_bytes, {}};
+  if (host.data == nullptr) return device;
+  const int misalignment = static_cast<int>(reinterpret_cast<uintptr_t>(host.data) % 256);
+  device.array = buffers->add(name, use, host.data, extent(host) * element_bytes,
+                              static_cast<int>(element_bytes), misalignment,
+                              static_cast<int>(size_bytes(real_dtype(dtype))));
+  for (Cell& cell : device.array->cells) cell.usable = false;
+  device.each([&](int64_t offset) {
+    for (int64_t byte = 0; byte < element_bytes; byte += 4) {
+      device.array->cell_at(offset + byte)->usable = true;
+    }
+  });
+  device.view = {device.array->base, host.rows,       host.cols,        host.batch,
+                 host.row_stride,    host.col_stride, host.batch_stride};
+  return device;
+}
+
+void to_host(const DeviceBatch& device) {
+  if (device.array == nullptr) return;
+  auto* host = static_cast<unsigned char*>(device.host->data);
+  device.each([&](int64_t offset) {
+    std::memcpy(host + offset, device.array->base + offset,
+                static_cast<size_t>(device.element_bytes));
+  });
+}
+
+ProblemKey key_of(const lanepack_emulator_call& call) {
+  ProblemKey key = {};
+  key.operation = static_cast<Operation>(call.operation);
+  key.dtype = static_cast<Dtype>(call.dtype);
+  key.device = kDeviceCuda;
+  key.upper = call.upper != 0;
+  key.jacobi = call.jacobi != 0;
+  key.full = call.full != 0;
+  key.want_q = call.want_q != 0;
+  key.m = call.m;
+  key.n = call.n;
+  key.batch = call.batch;
+  return key;
+}
+
+const Algorithm* find(const char* identifier) {
+  const AlgorithmList list = cuda_algorithms();
+  for (size_t i = 0; i < list.count; ++i) {
+    if (std::strcmp(list.algorithms[i].identifier, identifier) == 0) return &list.algorithms[i];
+  }
+  return nullptr;
+}
+
+Status run_algorithm(const Algorithm& algorithm, const ProblemKey& key, const MatrixBatch& a,
+                     const DeviceBatch (&out)[3], int32_t* info, const lanepack::Launch& launch) {
+  switch (algorithm.operation) {
+    case Operation::kQr:
+      return algorithm.run_qr({key, a, out[0].view, out[1].view, info, launch});
+    case Operation::kEigh:
+      return algorithm.run_eigh({key, a, out[0].view, out[1].view, info, launch});
+    default:
+      return algorithm.run_svd({key, a, out[0].view, out[1].view, out[2].view, info, launch});
+  }
+}
+
+// Which outputs are real, whatever A is.
+bool is_real(Operation operation, int output) {
+  return operation == Operation::kEigh ? output == 0 : operation == Operation::kSvd && output == 1;
+}
+
+int run(const lanepack_emulator_call& call, std::string* text) {
+  const Algorithm* algorithm = find(call.algorithm);
+  if (algorithm == nullptr) {
+    *text = std::string("no algorithm ") + call.algorithm;
+    return LANEPACK_EMULATOR_BAD_CALL;
+  }
+  const ProblemKey key = key_of(call);
+  if (!algorithm->supports(key)) return LANEPACK_EMULATOR_NOT_SERVED;
+  if (call.a.data == nullptr) return LANEPACK_EMULATOR_OK;
+  Reports reports;
+  Memory memory(&reports);
+  Buffers buffers(&memory);
+  const DeviceBatch a = to_device(&buffers, "a", Use::kInput, call.a, key.dtype);
+  static const char* const kNames[3][3] = {{"q", "r", ""}, {"w", "v", ""}, {"u", "s", "vh"}};
+  const int row = algorithm->operation == Operation::kQr     ? 0
+                  : algorithm->operation == Operation::kEigh ? 1
+                                                             : 2;
+  DeviceBatch out[3];
+  for (int i = 0; i < 3; ++i) {
+    const Dtype dtype = is_real(algorithm->operation, i) ? real_dtype(key.dtype) : key.dtype;
+    out[i] = to_device(&buffers, kNames[row][i], Use::kOutput, call.outputs[i], dtype);
+  }
+  Array* info = call.info == nullptr
+                    ? nullptr
+                    : buffers.add("info", Use::kOutput, nullptr, call.batch * 4, 4);
+  lanepack::Launch where;
+  where.workspace_bytes = algorithm->workspace == nullptr ? 0 : algorithm->workspace(key);
+  if (where.workspace_bytes > 0) {
+    const int element = static_cast<int>(size_bytes(real_dtype(key.dtype)));
+    where.workspace =
+        buffers.add("workspace", Use::kScratch, nullptr, where.workspace_bytes, element)->base;
+  }
+  Running now = {&call, &memory, &reports, ""};
+  running = &now;
+  const Status status =
+      run_algorithm(*algorithm, key, a.view, out,
+                    info == nullptr ? nullptr : reinterpret_cast<int32_t*>(info->base), where);
+  running = nullptr;
+  if (!now.missing_kernel.empty()) {
+    *text = now.missing_kernel;
+    return LANEPACK_EMULATOR_NO_KERNEL;
+  }
+  if (status != Status::kOk) {
+    *text = last_error();
+    return LANEPACK_EMULATOR_BAD_CALL;
+  }
+  if (kChecked && reports.all().empty()) memory.report_unwritten();
+  for (const DeviceBatch& each : out) to_host(each);
+  if (info != nullptr) {
+    std::memcpy(call.info, info->base, static_cast<size_t>(call.batch) * 4);
+  }
+  *text = reports.describe();
+  return reports.all().empty() ? LANEPACK_EMULATOR_OK : LANEPACK_EMULATOR_FAULTS;
+}
+
+// Names are compared without spaces.
+bool same_name(const char* a, const char* b) {
+  while (true) {
+    while (*a == ' ') ++a;
+    while (*b == ' ') ++b;
+    if (*a != *b) return false;
+    if (*a == '\0') return true;
+    ++a, ++b;
+  }
+}
+
+void (*find_kernel(const char* name))(const void*) {
+  for (const KernelTable* table = KernelTable::first(); table != nullptr; table = table->next) {
+    for (int i = 0; i < table->count; ++i) {
+      if (same_name(table->entries[i].name, name)) return table->entries[i].run;
+    }
+  }
+  return nullptr;
+}
+
+bool launch_one(const cuda::KernelPlan& kernel, const ProblemKey& key, const void* arguments) {
+  const lanepack_emulator_call& call = *running->call;
+  Launch launch;
+  launch.kernel = kernel.name;
+  launch.kernel_entry = find_kernel(kernel.name);
+  if (launch.kernel_entry == nullptr) {
+    running->missing_kernel = kernel.name;
+    return false;
+  }
+  const int64_t blocks = (key.batch + kernel.matrices_per_block - 1) / kernel.matrices_per_block;
+  launch.blocks =
+      static_cast<int>(call.most_blocks > 0 ? std::min(blocks, call.most_blocks) : blocks);
+  launch.threads = kernel.threads;
+  launch.order = static_cast<Order>(call.order);
+  launch.seed = call.seed;
+  launch.flush_subnormals = call.flush_subnormals != 0;
+  launch.arguments = arguments;
+  run_launch(launch, running->memory, running->reports);
+  return running->reports->all().empty();
+}
+
+}  // namespace
+}  // namespace lanepack::emulator
+
+namespace lanepack::cuda {
+
+// In the place of src/backends/cuda/launch.cc.
+Status launch(const char*, const ProblemKey& key, const lanepack::Launch&, const LaunchPlan& plan,
+              void* arguments) {
+  for (int i = 0; i < plan.count; ++i) {
+    if (!emulator::launch_one(plan.kernels[i], key, arguments)) break;
+  }
+  return Status::kOk;
+}
+
+}  // namespace lanepack::cuda
+
+extern "C" {
+
+__attribute__((visibility("default"))) int lanepack_emulator_run(
+    const lanepack_emulator_call* call) {
+  std::string text;
+  const int result = lanepack::emulator::run(*call, &text);
+  if (call->text != nullptr && call->text_bytes > 0) {
+    std::snprintf(call->text, static_cast<size_t>(call->text_bytes), "%s", text.c_str());
+  }
+  return result;
+}
+
+__attribute__((visibility("default"))) const char* lanepack_emulator_algorithm(int32_t index) {
+  const lanepack::AlgorithmList list = lanepack::cuda_algorithms();
+  return index >= 0 && static_cast<size_t>(index) < list.count ? list.algorithms[index].identifier
+                                                               : nullptr;
+}
+
+__attribute__((visibility("default"))) int lanepack_emulator_checked(void) {
+  return lanepack::emulator::kChecked ? 1 : 0;
+}
+
+}  // extern "C"
