@@ -72,7 +72,7 @@ def build_parser() -> argparse.ArgumentParser:
     """The whole command line; each subcommand names its function in `run`."""
     parser = argparse.ArgumentParser(
         prog="lanepack",
-        description="Decompositions of batches of matrices: QR, eigh and SVD on PyTorch tensors.",
+        description="QR, eigh, SVD, Cholesky and solves of batches of matrices on PyTorch tensors.",
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="command")

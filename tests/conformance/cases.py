@@ -23,6 +23,17 @@ ALGORITHMS = {
         "svd.lapack.parallel",
     ),
 }
+# Those of cholesky and of the solves have inputs of their own: test_cholesky.py.
+FACTOR_ALGORITHMS = (
+    "cholesky.left_looking.lanes",
+    "cholesky.lapack.serial",
+    "cholesky.lapack.parallel",
+)
+SOLVE_ALGORITHMS = (
+    "solve_triangular.substitution.lanes",
+    "solve_triangular.lapack.serial",
+    "solve_triangular.lapack.parallel",
+)
 # The same for CUDA devices (tests/cuda).
 CUDA_ALGORITHMS = {
     "qr": ("qr.small.thread", "qr.householder.warp", "vendor"),

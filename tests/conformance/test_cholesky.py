@@ -12,12 +12,7 @@ import torch
 
 from . import cases, implementations, positive
 
-FACTOR = ("cholesky.left_looking.lanes", "cholesky.lapack.serial", "cholesky.lapack.parallel")
-SOLVE = (
-    "solve_triangular.substitution.lanes",
-    "solve_triangular.lapack.serial",
-    "solve_triangular.lapack.parallel",
-)
+FACTOR, SOLVE = cases.FACTOR_ALGORITHMS, cases.SOLVE_ALGORITHMS
 SIZES = (1, 2, 3, 4, 5, 8, 9, 17, 32, 33, 64)
 BOUND = 20.0
 LAYOUTS = ("column", "row", "strided", "batch_last")

@@ -79,6 +79,34 @@ constexpr int vector_width() {
   return kWidth < kFull ? kWidth : kFull;
 }
 
+// Lanes a multiple of 4 KiB apart lie in the same cache set, which holds fewer of them than a vector
+// has: every tile would find its line gone. They are moved in groups of a tile's width then, each
+// along the whole run (measured: qr of 32 x 32, float32).
+template <class F, int kWidth>
+HWY_INLINE bool lanes_collide(const F* const* lane) {
+  if constexpr (kWidth <= simt::tile_order<F>()) {
+    return false;
+  } else {
+    const ptrdiff_t bytes = (lane[1] - lane[0]) * static_cast<ptrdiff_t>(sizeof(F));
+    return bytes != 0 && bytes % 4096 == 0;
+  }
+}
+
+// Lanes q .. q + V - 1 of a run of at least a tile.
+template <class F, int V, int kStride, class Offset>
+HWY_INLINE void load_tiles(const F* const* source, int q, int length, F* pack,
+                           const Offset& offset) {
+  constexpr int B = simt::tile_order<F>();
+  const hn::CappedTag<F, V> d;
+  for (int k = 0; k < length; k += B) {
+    if (k > length - B) k = length - B;  // the last tile overlaps the one before
+    hn::Vec<hn::CappedTag<F, V>> t[B];
+    for (int x = 0; x < B; ++x) t[x] = simt::load_blocks<V>(source + q + x, k);
+    simt::transpose_tiles(d, t);
+    for (int x = 0; x < B; ++x) hn::Store(t[x], d, pack + offset(k + x) * kStride + q);
+  }
+}
+
 // `length` adjacent reals of each of `width` lanes into the pack; lane pointers in `source`. Whole
 // vectors are put together in registers, so that the loads that follow find one store each.
 template <class F, int kWidth, int kStride, class Offset>
@@ -86,19 +114,18 @@ HWY_INLINE void load_run(const F* const* source, int length, F* pack, const Offs
   constexpr int B = simt::tile_order<F>();
   if constexpr (B > 1 && kWidth % B == 0) {
     constexpr int V = vector_width<F, kWidth>();
-    const hn::CappedTag<F, V> d;
-    int k = 0;
-    while (length >= B && k < length) {
-      if (k > length - B) k = length - B;  // the last tile overlaps the one before
-      for (int q = 0; q < kWidth; q += V) {
-        hn::Vec<hn::CappedTag<F, V>> t[B];
-        for (int x = 0; x < B; ++x) t[x] = simt::load_blocks<V>(source + q + x, k);
-        simt::transpose_tiles(d, t);
-        for (int x = 0; x < B; ++x) hn::Store(t[x], d, pack + offset(k + x) * kStride + q);
+    if (length >= B) {
+      if (V > B && lanes_collide<F, kWidth>(source)) {
+        for (int q = 0; q < kWidth; q += B) {
+          load_tiles<F, B, kStride>(source, q, length, pack, offset);
+        }
+      } else {
+        for (int q = 0; q < kWidth; q += V) {
+          load_tiles<F, V, kStride>(source, q, length, pack, offset);
+        }
       }
-      k += B;
+      return;
     }
-    if (length >= B) return;
   }
   for (int k = 0; k < length; ++k) {
     F* to = pack + offset(k) * kStride;
@@ -131,7 +158,9 @@ HWY_INLINE void store_run(F* const* target, int lanes, int length, const F* pack
   if constexpr (B > 1 && kWidth % B == 0) {
     if (length >= B) {
       constexpr int V = vector_width<F, kWidth>();
-      done = store_tiles<F, V, kStride>(target, 0, lanes, length, pack, offset);
+      if (V == B || lanes < 2 || !lanes_collide<F, kWidth>(target)) {
+        done = store_tiles<F, V, kStride>(target, 0, lanes, length, pack, offset);
+      }
       if (V > B) done = store_tiles<F, B, kStride>(target, done, lanes, length, pack, offset);
     }
   }

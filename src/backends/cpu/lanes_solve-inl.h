@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace lanepack {
 namespace HWY_NAMESPACE {
 
-#include "kernels/solve/substitution_thread.simt.h"
+#include "kernels/solve_triangular/substitution_thread.simt.h"
 
 // Right-hand sides are taken through a pack in blocks of columns, about this many bytes each.
 constexpr int64_t kSideBytes = 24 << 10;
