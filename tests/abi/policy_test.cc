@@ -79,7 +79,8 @@ TEST_F(Policy, RefusesWhatItDoesNotKnow) {
   constexpr int kInvalid = LANEPACK_STATUS_INVALID_ARGUMENT;
   int64_t value = 0;
   EXPECT_EQ(lanepack_policy_set("lu", kCpu, "lanes_max_n", 1), kInvalid);
-  EXPECT_EQ(last_error(), "lanepack_policy_set: family is 'lu'; it must be one of: qr eigh svd");
+  EXPECT_EQ(last_error(),
+            "lanepack_policy_set: family is 'lu'; it must be one of: qr eigh svd cholesky solve");
   EXPECT_EQ(lanepack_policy_set(nullptr, kCpu, "lanes_max_n", 1), kInvalid);
   for (const char* name : {"lanes_max", "lanes_max_n_", "lanes_max_n_f6", "", "tall_min_ratio"}) {
     EXPECT_EQ(lanepack_policy_get("eigh", kCpu, name, &value), kInvalid) << name;

@@ -183,7 +183,7 @@ TEST_F(Route, ChecksTheProblem) {
   };
   const std::vector<Case> cases = {
       {[](lanepack_problem* p) { p->struct_size = 4; }, "struct_size is 4"},
-      {[](lanepack_problem* p) { p->operation = 5; }, "operation is 5"},
+      {[](lanepack_problem* p) { p->operation = 9; }, "operation is 9"},
       {[](lanepack_problem* p) { p->operation = -1; }, "operation is -1"},
       {[](lanepack_problem* p) { p->dtype = 9; }, "dtype is 9"},
       {[](lanepack_problem* p) { p->device = -1; }, "device is -1"},

@@ -54,8 +54,8 @@ struct Qr {
       : q(a.batch(), a.rows(), full ? a.rows() : std::min(a.rows(), a.cols()), order),
         r(a.batch(), q.cols(), a.cols(), order),
         info(static_cast<size_t>(a.batch()), -5) {
-    QrProblem problem{make_key(Operation::kQr, a, threads), a.view(), q.view(), r.view(),
-                      info.data()};
+    QrProblem problem{
+        make_key(Operation::kQr, a, threads), a.view(), q.view(), r.view(), info.data(), {}};
     problem.key.full = full;
     EXPECT_EQ(lapack::qr(library, spread, problem), Status::kOk) << last_error();
   }
@@ -71,8 +71,8 @@ struct Eigh {
       : w(a.batch(), a.rows(), 1, order),
         v(a.batch(), a.rows(), a.cols(), order),
         info(static_cast<size_t>(a.batch()), -5) {
-    EighProblem problem{make_key(Operation::kEigh, a, threads), a.view(), w.view(),
-                        vectors ? v.view() : MatrixBatch{}, info.data()};
+    EighProblem problem{make_key(Operation::kEigh, a, threads), a.view(),    w.view(),
+                        vectors ? v.view() : MatrixBatch{},     info.data(), {}};
     problem.key.upper = upper;
     EXPECT_EQ(lapack::eigh(library, spread, problem), Status::kOk) << last_error();
   }
@@ -90,9 +90,13 @@ struct Svd {
         s(a.batch(), std::min(a.rows(), a.cols()), 1, order),
         vh(a.batch(), full ? a.cols() : std::min(a.rows(), a.cols()), a.cols(), order),
         info(static_cast<size_t>(a.batch()), -5) {
-    SvdProblem problem{make_key(Operation::kSvd, a, threads), a.view(),
-                       vectors ? u.view() : MatrixBatch{},    s.view(),
-                       vectors ? vh.view() : MatrixBatch{},   info.data()};
+    SvdProblem problem{make_key(Operation::kSvd, a, threads),
+                       a.view(),
+                       vectors ? u.view() : MatrixBatch{},
+                       s.view(),
+                       vectors ? vh.view() : MatrixBatch{},
+                       info.data(),
+                       {}};
     problem.key.full = full;
     EXPECT_EQ(lapack::svd(library, spread, problem), Status::kOk) << last_error();
   }
