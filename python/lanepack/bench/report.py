@@ -8,7 +8,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from .run import NAMES, Row
+from .run import LONGEST_CALL_S, NAMES, Row
 
 _SHORT_DTYPE = {"float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128"}
 
@@ -72,6 +72,12 @@ def table(rows: list[Row]) -> str:
         head += ["ratio", "quartiles", "target", "against", "verdict", "route"]
         lines = [head] + [_cells(row, names) for row in chosen]
         blocks.append(f"{heading}\n{align(lines)}")
+    left_out = [f"{name} in {row.case.name}" for row in rows for name in row.left_out]
+    if left_out:
+        blocks.append(
+            f"Left out, since a call would take more than {LONGEST_CALL_S:g} s: "
+            + ", ".join(left_out)
+        )
     return "\n\n".join(blocks)
 
 
@@ -98,7 +104,7 @@ def summary(rows: list[Row]) -> str:
     for row in rows:
         counts[row.verdict] += 1
     parts = [f"{count} {verdict}" for verdict, count in counts.items() if count]
-    return f"{len(rows)} rows: " + ", ".join(parts)
+    return f"{len(rows)} {'row' if len(rows) == 1 else 'rows'}: " + ", ".join(parts)
 
 
 def records(rows: list[Row], environment: dict[str, Any], versions: dict[str, str]) -> list[dict]:

@@ -25,7 +25,7 @@ _SMALL_INPUTS = 64
 
 # A rival whose call would take longer than this is left out of the row: torch's qr wakes all OpenMP
 # threads for every matrix of a batch, and takes minutes where another process keeps a core busy.
-_LONGEST_CALL_S = 3.0
+LONGEST_CALL_S = 3.0
 _PROBE_MATRICES = 32
 
 
@@ -63,6 +63,7 @@ class Row:
     torch_ratio: tuple[float, float, float] | None
     verdict: str
     route: str
+    left_out: tuple[str, ...] = ()  # rivals whose call would have taken too long
 
 
 def environment() -> dict[str, Any]:
@@ -115,15 +116,19 @@ def _too_slow(case: Case, contestant: Contestant, generator: torch.Generator) ->
     function, prepare = contestant.function(case.operation), contestant.preparation(case.operation)
     timed = Timed(contestant.name, prepare, function)
     estimate = timed.estimate(make_input(probe, generator))
-    return estimate * case.batch / _PROBE_MATRICES > _LONGEST_CALL_S
+    return estimate * case.batch / _PROBE_MATRICES > LONGEST_CALL_S
 
 
 def _timed_functions(
     case: Case, contestants: list[Contestant], generator: torch.Generator
-) -> list[Timed]:
-    functions = []
+) -> tuple[list[Timed], list[str]]:
+    """What is timed, and the names of those that would take too long."""
+    functions, left_out = [], []
     for contestant in contestants:
-        if not contestant.serves(case.operation) or _too_slow(case, contestant, generator):
+        if not contestant.serves(case.operation):
+            continue
+        if _too_slow(case, contestant, generator):
+            left_out.append(contestant.name)
             continue
         function = contestant.function(case.operation)
         if case.measure == "gradient":
@@ -136,7 +141,7 @@ def _timed_functions(
         ours = contestants[0]
         vectors = ours.function(_WITH_VECTORS[case.operation])
         functions.append(Timed("with vectors", ours.prepare, vectors))
-    return functions
+    return functions, left_out
 
 
 def _input_source(case: Case, generator: torch.Generator) -> Callable[[], list[torch.Tensor]]:
@@ -189,7 +194,7 @@ def run_case(
     case: Case, contestants: list[Contestant], *, budget_s: float, generator: torch.Generator
 ) -> Row:
     """Times one case; `budget_s` bounds its rounds, of which there are five at least."""
-    functions = _timed_functions(case, contestants, generator)
+    functions, left_out = _timed_functions(case, contestants, generator)
     with busy_process() if case.measure == "busy" else contextlib.nullcontext():
         inputs = interleave(functions, _input_source(case, generator), budget_s=budget_s)
     by_name = {contestant.name: contestant for contestant in contestants}
@@ -214,6 +219,7 @@ def run_case(
         torch_ratio=_ratios(seconds, "torch") if "torch" in seconds else None,
         verdict=_verdict(case, times, reference, ratio),
         route=route(case),
+        left_out=tuple(left_out),
     )
 
 
