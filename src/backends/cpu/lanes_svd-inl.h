@@ -64,9 +64,7 @@ struct SvdShape {
   int core_rows() const { return qr_first ? n : m; }
   int core_ld() const { return qr_first ? ldv : ld; }
   // Entries of S and of its real type that the texts need besides the matrices.
-  size_t work() const {
-    return 8 * static_cast<size_t>(n) + static_cast<size_t>(core_rows());
-  }
+  size_t work() const { return 8 * static_cast<size_t>(n) + static_cast<size_t>(core_rows()); }
   size_t real_work() const { return static_cast<size_t>(svd::bidiagonal_qr_real_work(n)); }
 };
 
