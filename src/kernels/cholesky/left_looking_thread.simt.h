@@ -61,8 +61,7 @@ SIMT_FN void factor_tile(SIMT_PRIVATE S* a, int ld, int j,
     const T pivot = simt::real(acc[c][c]);
     const simt::mask_of<T> positive = pivot > zero;
     const T here = simt::constant<T>(static_cast<float>(j + c + 1));
-    state.order =
-        simt::select(simt::mask_or(positive, state.order > zero), state.order, here);
+    state.order = simt::select(simt::mask_or(positive, state.order > zero), state.order, here);
     const T root = simt::sqrt(simt::select(positive, pivot, one));
     inverse[c] = one / root;
     a[(j + c) * ld + j + c] = simt::from_real<S>(root);
@@ -143,8 +142,7 @@ SIMT_FN simt::real_of<S> factor_small(SIMT_PRIVATE S* a, int ld) {
 // Where A's largest entry is so small that its products would be rounded to multiples of the smallest
 // subnormal number, A is multiplied by 2^120. Returns what L is to be multiplied by then: 2^-60, or 1.
 template <class S>
-SIMT_FN simt::real_of<S> raise_small(int n, SIMT_PRIVATE S* a, int ld,
-                                     simt::real_of<S> largest) {
+SIMT_FN simt::real_of<S> raise_small(int n, SIMT_PRIVATE S* a, int ld, simt::real_of<S> largest) {
   using T = simt::real_of<S>;
   const T one = simt::constant<T>(1.0f);
   const T limit = simt::tiny<T>() * simt::constant<T>(1073741824.0f);  // 2^30

@@ -62,9 +62,9 @@ SIMT_FN simt::complex<T> quotient(simt::complex<T> a, simt::complex<T> b) {
 template <class T>
 SIMT_FN T reciprocal(T b, SIMT_PRIVATE simt::mask_of<T>& usable) {
   const T magnitude = simt::abs(b);
-  usable = simt::mask_and(magnitude >= simt::tiny<T>(),
-                          magnitude * (simt::constant<T>(4.0f) * simt::tiny<T>()) <=
-                              simt::constant<T>(1.0f));
+  usable = simt::mask_and(
+      magnitude >= simt::tiny<T>(),
+      magnitude * (simt::constant<T>(4.0f) * simt::tiny<T>()) <= simt::constant<T>(1.0f));
   return simt::constant<T>(1.0f) / b;
 }
 template <class T>
