@@ -254,7 +254,7 @@ def _explain(arguments: argparse.Namespace) -> int:
     import torch
 
     import lanepack
-    from lanepack import policy
+    from lanepack.policy import SQUARE
 
     operation, shape = arguments.operation, arguments.shape
     where = {"dtype": getattr(torch, arguments.dtype), "device": arguments.device}
@@ -263,7 +263,7 @@ def _explain(arguments: argparse.Namespace) -> int:
         print(text)
         return 0
     *batch, m, n = shape
-    if operation in policy.SQUARE:
+    if operation in SQUARE:
         route = lanepack.backend(operation, n, math.prod(batch), **where)
     else:
         route = getattr(lanepack, f"{operation}_backend")(m, n, math.prod(batch), **where)

@@ -111,7 +111,7 @@ def test_jacobi_keeps_small_singular_values():
 @pytest.mark.parametrize(("m", "n"), [(3, 3), (4, 3), (9, 9), (13, 9), (100, 9)])
 def test_jacobi_keeps_small_singular_values_of_any_shape(m, n, dtype):
     """B D with D down to 1e-12 of the norm, its columns in any order."""
-    B = randn(50, m, n, seed=11, dtype=dtype)
+    B = randn(50, m, n, seed=11, dtype=dtype) + 2 * m**0.5 * torch.eye(m, n, dtype=dtype)
     ladder = torch.logspace(0, -12, n, dtype=torch.float64)
     order = torch.argsort(randn(50, n, seed=12))
     A = B * ladder[order][:, None, :].to(B.real.dtype)
