@@ -12,11 +12,11 @@ import torch
 
 from . import _cuda, _native, _routing
 from ._arguments import DRIVERS, QR_MODES, UPLO_UPPER
-from ._layout import row_major_strides
 from ._plans import (
     NO_ELEMENTS,
     NOTHING,
     describe,
+    empty_info,
     input_tail,
     keep,
     matrix_output,
@@ -85,10 +85,6 @@ def _plan_svd(key: tuple) -> tuple | None:
 # info behind them if it is wanted; None if the arguments are not of a kind that is served.
 
 
-def _empty_info(shape: tuple[int, ...]) -> torch.Tensor:
-    return _empty_strided(shape, row_major_strides(shape), dtype=torch.int32)
-
-
 def qr(A, described, mode, want_info):
     """Q, R; Q has shape (0,) in mode "r"."""
     if not A.is_cpu:
@@ -102,7 +98,7 @@ def qr(A, described, mode, want_info):
     if not collapses:
         A = A.contiguous()
         return qr(A, describe(A), mode, want_info)
-    info = _empty_info(shape[:-2]) if want_info else None
+    info = empty_info(shape[:-2]) if want_info else None
     Q = _empty_strided(q_shape, q_strides, dtype=dtype)
     R = _empty_strided(r_shape, r_strides, dtype=dtype)
     status = _native_qr(
@@ -131,7 +127,7 @@ def eigh(A, described, UPLO, want_info):
     if not collapses:
         A = A.contiguous()
         return eigh(A, describe(A), UPLO, want_info)
-    info = _empty_info(shape[:-2]) if want_info else None
+    info = empty_info(shape[:-2]) if want_info else None
     L = _empty_strided(w_shape, w_strides, dtype=real)
     V = _empty_strided(v_shape, v_strides, dtype=dtype)
     status = _native_eigh(
@@ -160,7 +156,7 @@ def eigvalsh(A, described, UPLO, want_info):
     if not collapses:
         A = A.contiguous()
         return eigvalsh(A, describe(A), UPLO, want_info)
-    info = _empty_info(shape[:-2]) if want_info else None
+    info = empty_info(shape[:-2]) if want_info else None
     L = _empty_strided(w_shape, w_strides, dtype=real)
     status = _native_eigh(
         _pack_three(
@@ -191,7 +187,7 @@ def svd(A, described, full, driver, want_info):
     if not collapses:
         A = A.contiguous()
         return svd(A, describe(A), full, driver, want_info)
-    info = _empty_info(shape[:-2]) if want_info else None
+    info = empty_info(shape[:-2]) if want_info else None
     U = _empty_strided(u_shape, u_strides, dtype=dtype)
     S = _empty_strided(s_shape, s_strides, dtype=real)
     Vh = _empty_strided(vh_shape, vh_strides, dtype=dtype)
@@ -222,7 +218,7 @@ def svdvals(A, described, driver, want_info):
     if not collapses:
         A = A.contiguous()
         return svdvals(A, describe(A), driver, want_info)
-    info = _empty_info(shape[:-2]) if want_info else None
+    info = empty_info(shape[:-2]) if want_info else None
     S = _empty_strided(s_shape, s_strides, dtype=real)
     status = _native_svd(
         _pack_four(

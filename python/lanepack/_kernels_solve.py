@@ -15,8 +15,8 @@ import itertools
 import torch
 
 from . import _native, _routing, _vendor_solves
-from ._layout import collapsed_stride, count, row_major_strides
-from ._plans import NO_ELEMENTS, describe, input_tail, keep, matrix_output, served
+from ._layout import collapsed_stride, count
+from ._plans import NO_ELEMENTS, describe, empty_info, input_tail, keep, matrix_output, served
 
 _empty_strided = torch.empty_strided
 _get_num_threads = torch.get_num_threads
@@ -45,10 +45,6 @@ def _plan_square(key: tuple) -> tuple | None:
     )
 
 
-def _empty_info(shape: tuple[int, ...]) -> torch.Tensor:
-    return _empty_strided(shape, row_major_strides(shape), dtype=torch.int32)
-
-
 def cholesky(A, described, upper, want_info):
     """L (with upper, U) as a tuple."""
     pointer, shape, strides, dtype = described
@@ -63,7 +59,7 @@ def cholesky(A, described, upper, want_info):
     if not collapses:
         A = A.contiguous()
         return cholesky(A, describe(A), upper, want_info)
-    info = _empty_info(shape[:-2]) if want_info else None
+    info = empty_info(shape[:-2]) if want_info else None
     L = _empty_strided(l_shape, l_strides, dtype=dtype)
     status = _native_cholesky(
         _pack_two(
@@ -156,13 +152,12 @@ def _plan_solve(key: tuple) -> tuple | None:
         batch, _expanded(a_shape, a_strides, batch), _expanded(b_shape, b_strides, batch)
     )
     head = _native.call_head(3, dtype, threads, routing, flags)
-    size = dtype.itemsize
+    size, matrix = dtype.itemsize, x.strides[-1] * max(cols, 1)
     tails = (
         _native.BATCH_TAIL.pack(n, n, inner, *a_strides[-2:], a_batch),
         _native.BATCH_TAIL.pack(rows, cols, inner, *b_strides[-2:], b_batch),
-        _native.BATCH_TAIL.pack(rows, cols, inner, 1, x.strides[-1], x.strides[-1] * max(cols, 1)),
+        _native.BATCH_TAIL.pack(rows, cols, inner, 1, x.strides[-1], matrix),
     )
-    matrix = x.strides[-1] * max(cols, 1)
     offsets = [(a * size, b * size, before * matrix * size) for a, b, before in places]
     return keep(
         _solve_plans, key, (head, tails, None if len(offsets) == 1 else offsets, x.shape, x.strides)

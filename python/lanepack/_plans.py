@@ -44,6 +44,11 @@ def vector_output(shape: tuple[int, ...]) -> Output:
     return Output(shape, row_major_strides(shape), tail)
 
 
+def empty_info(batch: tuple[int, ...]) -> torch.Tensor:
+    """The `info` of a batch on the CPU, not yet written."""
+    return torch.empty_strided(batch, row_major_strides(batch), dtype=torch.int32)
+
+
 def input_tail(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[bytes, bool]:
     """A's lanepack_batch behind its address, and whether one stride walks the batch.
 

@@ -60,10 +60,9 @@ def cholesky_solve(L: torch.Tensor, B: torch.Tensor, flags: int) -> torch.Tensor
 def cholesky_inverse(L: torch.Tensor, upper: bool) -> torch.Tensor:
     unit = torch.eye(L.shape[-1], dtype=L.dtype, device=L.device)
     X = cholesky_solve(L, unit, _native.FLAG_UPPER if upper else 0)
-    lower = X.tril()
     diagonal = torch.diag_embed(X.diagonal(0, -2, -1).real.to(X.dtype))
     strict = X.tril(-1)
-    return _column_major(lower - torch.diag_embed(lower.diagonal(0, -2, -1)) + diagonal + strict.mH)
+    return _column_major(strict + diagonal + strict.mH)
 
 
 SOLVES = {"solve_triangular": solve_triangular, "cholesky_solve": cholesky_solve}

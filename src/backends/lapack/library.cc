@@ -44,13 +44,11 @@ bool resolve_routines(void* handle, const char* prefix, char letter, Routines<S>
   resolve(handle, prefix, name, &routines->gemm);
   std::snprintf(name, sizeof(name), "%cpotrf_", letter);
   resolve(handle, prefix, name, &routines->potrf);
-  std::snprintf(name, sizeof(name), "%cpotri_", letter);
-  resolve(handle, prefix, name, &routines->potri);
   std::snprintf(name, sizeof(name), "%ctrsm_", letter);
   resolve(handle, prefix, name, &routines->trsm);
   return routines->heevd != nullptr && routines->gesdd != nullptr && routines->geqrf != nullptr &&
          routines->orgqr != nullptr && routines->gemm != nullptr && routines->potrf != nullptr &&
-         routines->potri != nullptr && routines->trsm != nullptr;
+         routines->trsm != nullptr;
 }
 
 // Finds out whose library it is and how its threads are limited. False: its integers have 64 bits.

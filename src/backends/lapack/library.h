@@ -61,7 +61,6 @@ struct Routines {
   Orgqr* orgqr = nullptr;  // ungqr
   Gemm* gemm = nullptr;
   Potrf* potrf = nullptr;
-  Potrf* potri = nullptr;
   Trsm* trsm = nullptr;
 };
 
