@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options and tiers of the whole suite."""
 
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _seeded():
+    """The same numbers whichever tests ran before in this process."""
+    import torch
+
+    torch.manual_seed(0)
+
 
 def pytest_addoption(parser):
     group = parser.getgroup("lanepack")

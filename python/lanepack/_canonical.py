@@ -14,14 +14,21 @@ def _phase(values: torch.Tensor) -> torch.Tensor:
     """x / abs(x), 1 where x is 0. NaN stays."""
     if not values.is_complex():
         return torch.where(values < 0, -1.0, 1.0).to(values.dtype)
-    return torch.where(values == 0, 1, torch.sgn(values))
+    # torch rounds abs and sgn of a complex number that is real; a phase that is 1 must stay so.
+    signs = torch.where(values.real < 0, -1.0, 1.0).to(values.dtype)
+    return torch.where(values.imag == 0, signs, torch.sgn(values))
+
+
+def _magnitudes(X: torch.Tensor) -> torch.Tensor:
+    """abs(X), exact where an element is real."""
+    return torch.where(X.imag == 0, X.real.abs(), X.abs()) if X.is_complex() else X.abs()
 
 
 def _phases_of_largest(X: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Of each column's largest component, the lowest index on ties: its phase, and where it is."""
     if X.shape[-2] == 0:
         return X.new_ones((*X.shape[:-2], X.shape[-1])), None
-    magnitudes = X.abs()
+    magnitudes = _magnitudes(X)
     largest = magnitudes == magnitudes.amax(-2, keepdim=True)
     # argmax gives no promise on ties; the first true entry is where the count turns 1.
     first = largest & (largest.cumsum(-2) == 1)
