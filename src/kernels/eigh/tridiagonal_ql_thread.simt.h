@@ -294,8 +294,7 @@ SIMT_STEP simt::mask_of<S> tridiagonal_ql(N n, SIMT_PRIVATE S* a, int ld, SIMT_P
   return implicit_ql(n, d, e, v, ld, want_vectors);
 }
 
-// The method by order: Jacobi where the order is known at compile time, tridiagonal QL above. Values
-// alone of order 3 and 4 take QL too, in half the time of Jacobi.
+// The method by order: Jacobi where the order is known at compile time, tridiagonal QL above.
 template <class S>
 SIMT_FN simt::mask_of<S> solve(int n, SIMT_PRIVATE S* a, int ld, SIMT_PRIVATE S* v,
                                SIMT_PRIVATE simt::real_of<S>* d, SIMT_PRIVATE simt::real_of<S>* e,
@@ -308,8 +307,7 @@ SIMT_FN simt::mask_of<S> solve(simt::size_constant<kOrder> n, SIMT_PRIVATE S* a,
                                SIMT_PRIVATE simt::real_of<S>* e, SIMT_PRIVATE S* work,
                                bool want_vectors) {
   if (want_vectors) return jacobi<kOrder, true>(a, ld, v, d);
-  if (kOrder <= 2) return jacobi<kOrder, false>(a, ld, v, d);
-  return tridiagonal_ql<S>(n, a, ld, v, d, e, work, false);
+  return jacobi<kOrder, false>(a, ld, v, d);
 }
 
 }  // namespace eigh
