@@ -13,6 +13,7 @@ from __future__ import annotations
 from . import debug, ops
 from ._canonical import canonical
 from ._errors import ArgumentError
+from ._install import install, installed, uninstall
 from ._native import version as _version
 from ._routing import invariant, routing, set_routing
 from ._warmup import warmup
@@ -93,6 +94,8 @@ __all__ = [
     "eigvalsh_ex",
     "explain",
     "gpu_core_count",
+    "install",
+    "installed",
     "invariant",
     "ops",
     "policy",
@@ -123,5 +126,6 @@ __all__ = [
     "svdvals_backend",
     "svdvals_ex",
     "triangular_solve",
+    "uninstall",
     "warmup",
 ]

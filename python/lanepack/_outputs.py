@@ -12,10 +12,13 @@ from . import _native
 from ._errors import ArgumentError
 
 
-def raise_bad_matrix(info: torch.Tensor, function: str) -> None:
+def raise_bad_matrix(
+    info: torch.Tensor, function: str, not_finite: str = "The input matrix contains NaN or Inf."
+) -> None:
     """Raises torch.linalg.LinAlgError for the first matrix whose info is positive.
 
     function: the name that torch's text starts with (eigh for eigvalsh too, svd for svdvals).
+    not_finite: what is said of a matrix with NaN or Inf.
     Batch elements are counted as torch does: in row-major order over all batch dimensions.
     """
     flat = info.reshape(-1)
@@ -26,7 +29,7 @@ def raise_bad_matrix(info: torch.Tensor, function: str) -> None:
     code = int(flat[element])
     place = "" if info.dim() == 0 else f"(Batch element {element}): "
     if code == _native.INFO_NOT_FINITE:
-        reason = "The input matrix contains NaN or Inf."
+        reason = not_finite
     else:
         number = "" if code == _native.INFO_NO_CONVERGENCE else f" (error code: {code})"
         reason = f"The algorithm failed to converge{number}."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `lanepack`: info, demo, bench, explain, warmup, cache."""
+"""The command `lanepack`: info, demo, bench, explain, run, warmup, cache."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ _OPERATIONS = (
     "cholesky_inverse",
 )  # fmt: skip
 _TIMED = _OPERATIONS[:7]
+_INSTALLED = (*_OPERATIONS, "triangular_solve")
 _DTYPES = ("float32", "float64", "complex64", "complex128")
 
 
@@ -80,6 +81,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_demo(commands)
     _add_bench(commands)
     _add_explain(commands)
+    _add_run(commands)
     _add_warmup(commands)
     _add_cache(commands)
     return parser
@@ -201,6 +203,32 @@ def _add_explain(commands) -> None:
     command.set_defaults(run=_explain)
 
 
+def _add_run(commands) -> None:
+    text = "runs a program with torch.linalg served by lanepack"
+    command = commands.add_parser(
+        "run",
+        help=text,
+        description=f"{text.capitalize()} (lanepack.install). A program is a file, or with -m a "
+        "module; what follows it is its own.",
+    )
+    command.add_argument(
+        "--functions",
+        type=_comma_list(_INSTALLED),
+        metavar="A,B",
+        help=f"functions to serve: {', '.join(_INSTALLED)} (default: all)",
+    )
+    command.add_argument(
+        "--no-check-errors",
+        dest="check_errors",
+        action="store_false",
+        help="a bad matrix gives NaN for itself instead of raising, and nothing waits for a GPU",
+    )
+    command.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module")
+    command.add_argument("program", metavar="PROGRAM")
+    command.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
+    command.set_defaults(run=_run)
+
+
 def _add_warmup(commands) -> None:
     text = "compile and load GPU kernels ahead of their first use"
     command = commands.add_parser(
@@ -277,6 +305,30 @@ def _explain(arguments: argparse.Namespace) -> int:
         "explanation": text,
     }
     print(json.dumps(record, indent=2))
+    return 0
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    import runpy
+
+    import lanepack
+
+    program = arguments.program
+    if not arguments.module and not Path(program).is_file():
+        print(f"lanepack run: {program} is not a file", file=sys.stderr)
+        return 2
+    try:
+        lanepack.install(arguments.functions, check_errors=arguments.check_errors)
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        return 2
+    sys.argv = [program, *arguments.arguments]
+    if arguments.module:
+        sys.path.insert(0, os.getcwd())
+        runpy.run_module(program, run_name="__main__", alter_sys=True)
+    else:
+        sys.path.insert(0, str(Path(program).resolve().parent))
+        runpy.run_path(program, run_name="__main__")
     return 0
 
 
@@ -435,6 +487,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.command is None:
         parser.print_help()
         return 2
+    if arguments.command == "run":  # what it raises is the program's, and goes to whoever called
+        return arguments.run(arguments)
     try:
         status = arguments.run(arguments)
         sys.stdout.flush()
