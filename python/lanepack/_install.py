@@ -16,8 +16,7 @@ import torch
 
 from . import _kernels, _kernels_solve, _native
 from ._errors import ArgumentError
-from ._layout import column_major_strides
-from ._outputs import fill_outs, raise_bad_matrix, raise_bad_minor
+from ._outputs import column_major_copy, fill_outs, raise_bad_matrix, raise_bad_minor
 from ._plans import describe
 from .ops.solve import triangular_flags
 
@@ -142,6 +141,8 @@ def _cholesky_ex(self, *, upper=False, check_errors=False):
 
 
 def _cholesky(self, upper=False):
+    if self.numel() == 0:  # torch's result is row-major then
+        return None
     if "cholesky" in _serving:
         _warn_as_torch("cholesky", self)
     results = _cholesky_ex(self, upper=upper)
@@ -192,9 +193,7 @@ def _triangular_solve(self, A, upper=True, transpose=False, unitriangular=False)
     X = _solve("triangular_solve", "solve_triangular", A, self, flags)
     if X is None:
         return None
-    shape = (*X.shape[:-2], *A.shape[-2:])
-    clone = A.new_empty_strided(shape, column_major_strides(shape))
-    return X, clone.copy_(A)
+    return X, column_major_copy(A, X.shape[:-2])
 
 
 _warned: set[str] = set()
@@ -255,12 +254,16 @@ def _override(name: str) -> Callable:
     return kernel
 
 
-def _fits(outs, results) -> bool:
+# An empty `out` becomes row-major there.
+_NEVER_RESIZED = ("cholesky.out",)
+
+
+def _fits(name: str, outs, results) -> bool:
     """Whether results may be copied into outs, none of them resized with a warning."""
     return all(
         out.dtype == result.dtype
         and out.device == result.device
-        and (out.shape == result.shape or out.numel() == 0)
+        and (out.shape == result.shape or (out.numel() == 0 and name not in _NEVER_RESIZED))
         for out, result in zip(outs, results, strict=True)
     )
 
@@ -273,7 +276,7 @@ def _override_out(name: str) -> Callable:
         inputs = {key: value for key, value in kwargs.items() if key not in names}
         outs = tuple(kwargs[each] for each in names)
         results = compute(*args, **inputs)
-        if results is None or not _fits(outs, results):
+        if results is None or not _fits(name, outs, results):
             return _onward(name, keyset, args[0].device, *args, **kwargs)
         fill_outs(results, outs)
         return outs[0] if len(outs) == 1 else outs

@@ -10,6 +10,7 @@ import torch
 
 from . import _native
 from ._errors import ArgumentError
+from ._layout import column_major_strides
 
 
 def raise_bad_matrix(
@@ -87,6 +88,12 @@ def check_out_dtype(name: str, out: torch.Tensor, dtype: torch.dtype, function: 
             f"lanepack.{function}: Expected out tensor to have dtype {dtype}, but got "
             f"{out.dtype} instead (out {name})"
         )
+
+
+def column_major_copy(A: torch.Tensor, batch: Sequence[int]) -> torch.Tensor:
+    """A, broadcast to `batch`, as a new column-major tensor."""
+    shape = (*batch, *A.shape[-2:])
+    return A.new_empty_strided(shape, column_major_strides(shape)).copy_(A)
 
 
 def fill_outs(results: Sequence[torch.Tensor], outs: Sequence[torch.Tensor]) -> None:

@@ -15,7 +15,13 @@ from . import _kernels_solve, ops
 from ._arguments import check_sides, check_square
 from ._errors import ArgumentError
 from ._inputs import as_input, plain
-from ._outputs import check_out_dtype, check_outs, fill_outs, raise_bad_minor
+from ._outputs import (
+    check_out_dtype,
+    check_outs,
+    column_major_copy,
+    fill_outs,
+    raise_bad_minor,
+)
 
 _CholeskyResult = torch.return_types.linalg_cholesky_ex
 _TriangularResult = torch.return_types.triangular_solve
@@ -156,7 +162,8 @@ def triangular_solve(
     """(X, A) with op(A) X = b (as torch.triangular_solve), op(A) = A, A^T or A^H.
 
     transpose=True: the plain transpose, for complex A too; adjoint=True: the conjugate transpose.
-    b is (..., n, k). The second result is a copy of A, as torch's. See `solve_triangular`.
+    b is (..., n, k). The second result is a copy of A in the batch dimensions of X, as torch's. See
+    `solve_triangular`.
     """
     if transpose and adjoint:
         raise ArgumentError(
@@ -169,7 +176,7 @@ def triangular_solve(
             A, b, upper, True, unitriangular, transpose or adjoint, adjoint, "triangular_solve",
             ("A", "b"),
         )  # fmt: skip
-        return X, torch.as_tensor(A).clone()
+        return X, column_major_copy(torch.as_tensor(A), X.shape[:-2])
 
     if out is not None:
         A, b = _pair(A, b, "triangular_solve", ("A", "b"))
