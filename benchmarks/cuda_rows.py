@@ -18,7 +18,8 @@ import time
 import lanepack
 import torch
 
-# operation, batch, m, n, target in ms (float32)
+# operation, batch, m, n, target in ms (float32; or float32, and the dtypes of twice its bytes);
+# of the solves m is the number of right-hand sides
 ROWS = (
     ("eigh", 1_000_000, 2, 2, 0.014), ("eigh", 1_000_000, 3, 3, 0.034),
     ("eigh", 100_000, 4, 4, 0.012), ("eigh", 30_000, 8, 8, 0.022), ("eigh", 100_000, 8, 8, 0.050),
@@ -29,6 +30,23 @@ ROWS = (
     ("svdvals", 4096, 32, 32, 0.20),
     ("qr", 1_000_000, 3, 3, 0.031), ("qr", 100_000, 8, 8, 0.024), ("qr", 16384, 16, 16, 0.030),
     ("qr", 4096, 32, 32, 0.044), ("qr", 1000, 64, 32, 0.030),
+    ("cholesky_ex", 1_000_000, 3, 3, (0.024, 0.045)),
+    ("cholesky_ex", 100_000, 8, 8, (0.020, 0.040)),
+    ("cholesky_ex", 16384, 16, 16, (0.014, 0.028)),
+    ("cholesky_ex", 4096, 32, 32, (0.015, 0.030)),
+    ("cholesky_ex", 1024, 64, 64, (0.032, 0.064)),
+    ("cholesky_ex", 256, 128, 128, (0.050, 0.100)),
+    ("solve_triangular", 1_000_000, 1, 3, (0.022, 0.044)),
+    ("solve_triangular", 1_000_000, 3, 3, (0.035, 0.070)),
+    ("solve_triangular", 100_000, 8, 8, (0.030, 0.055)),
+    ("solve_triangular", 4096, 1, 32, (0.012, 0.018)),
+    ("solve_triangular", 4096, 32, 32, (0.030, 0.050)),
+    ("solve_triangular", 1024, 64, 64, (0.080, 0.160)),
+    ("solve_triangular", 256, 128, 128, (0.100, 0.200)),
+    ("cholesky_solve", 1_000_000, 1, 3, (0.022, 0.044)),
+    ("cholesky_solve", 1_000_000, 3, 3, (0.035, 0.070)),
+    ("cholesky_solve", 100_000, 8, 8, (0.040, 0.070)),
+    ("cholesky_solve", 4096, 32, 32, (0.050, 0.080)),
 )  # fmt: skip
 # How much longer the other dtypes may take.
 FACTORS = {
@@ -37,6 +55,9 @@ FACTORS = {
     torch.complex64: 2.5,
     torch.complex128: 5.0,
 }
+OF_ORDER = ("cholesky_ex", "solve_triangular", "cholesky_solve")
+# As torch spells what the rows ask for.
+OPTIONS = {"svd": {"full_matrices": False}, "solve_triangular": {"upper": False}}
 CALLS = 8
 COLUMNS = (
     "operation", "dtype", "batch", "m", "n", "ms", "low", "high", "goal", "residual",
@@ -45,16 +66,53 @@ COLUMNS = (
 
 
 def make(operation, batch, m, n, dtype):
+    """The tensors of a call."""
+    if operation in OF_ORDER:
+        A = torch.randn(batch, n, n, dtype=dtype, device="cuda")
+        if operation == "solve_triangular":
+            A.diagonal(0, -2, -1).add_(n)
+        else:
+            A = A @ A.mH / n + torch.eye(n, dtype=dtype, device="cuda")
+        if operation == "cholesky_ex":
+            return (A,)
+        if operation == "cholesky_solve":
+            A = lanepack.cholesky(A)
+        return A, torch.randn(batch, n, m, dtype=dtype, device="cuda")
     A = torch.randn(batch, m, n, dtype=dtype, device="cuda")
-    return A + A.mH if operation.startswith("eig") else A
+    return (A + A.mH if operation.startswith("eig") else A,)
 
 
 def norm(A):
     return A.abs().sum(-2).amax(-1)
 
 
-def worst(A, operation, result):
+def worst_of_order(operation, inputs, result):
+    """The residual of cholesky and the solves in sqrt(n) u, the largest over the batch."""
+    A = inputs[0]
+    unit = A.shape[-1] ** 0.5 * torch.finfo(A.dtype).eps / 2
+    wide = torch.complex128 if A.is_complex() else torch.float64
+    largest = 0.0
+    for part in torch.arange(len(A), device="cuda").split(100_000):
+        X = A[part].to(wide)
+        if operation == "cholesky_ex":
+            L = result[0][part].to(wide)
+            rest = norm(X - L @ L.mH) / norm(X)
+        else:
+            X = X.tril()
+            scale = norm(X)
+            if operation == "cholesky_solve":
+                X, scale = X @ X.mH, scale * norm(X.mH)
+            B, Y = inputs[1][part].to(wide), result[0][part].to(wide)
+            rest = (B - X @ Y).abs().sum(-2) / (scale[:, None] * Y.abs().sum(-2))
+        largest = max(largest, float(rest.max()))
+    return largest / unit
+
+
+def worst(operation, inputs, result):
     """(residual, orthogonality) in sqrt(n) u, the largest over the batch."""
+    if operation in OF_ORDER:
+        return worst_of_order(operation, inputs, result), 0.0
+    (A,) = inputs
     unit = max(A.shape[-2:]) ** 0.5 * torch.finfo(A.dtype).eps / 2
     wide = torch.complex128 if A.is_complex() else torch.float64
     residual = orthogonality = 0.0
@@ -97,15 +155,15 @@ def ours(function, inputs, route):
     """(median ms of one call, spread, first call's seconds)."""
     torch.cuda.synchronize()
     began = time.perf_counter()
-    function(inputs[0])
+    function(*inputs[0])
     torch.cuda.synchronize()
     first = time.perf_counter() - began
     if route == "vendor":  # torch's routines wait for the device and cannot be captured
-        times = sorted(events(lambda: function(inputs[0]), 9))
+        times = sorted(events(lambda: function(*inputs[0]), 9))
         return statistics.median(times), (times[2], times[-3]), first
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        kept = [function(A) for A in inputs]
+        kept = [function(*each) for each in inputs]
     graph.replay()
     torch.cuda.synchronize()
     times = sorted(each / CALLS for each in events(graph.replay, 15))
@@ -114,11 +172,12 @@ def ours(function, inputs, route):
     return statistics.median(times), (times[quarter], times[-1 - quarter]), first
 
 
-def torch_time(operation, A, limit):
+def torch_time(operation, inputs, limit):
+    if operation == "cholesky_solve":
+        return torch_time_of(lambda: torch.cholesky_solve(inputs[1], inputs[0]), limit)
     function = getattr(torch.linalg, operation)
-    if operation == "svd":
-        return torch_time_of(lambda: function(A, full_matrices=False), limit)
-    return torch_time_of(lambda: function(A), limit)
+    options = OPTIONS.get(operation, {})
+    return torch_time_of(lambda: function(*inputs, **options), limit)
 
 
 def torch_time_of(call, limit):
@@ -134,16 +193,39 @@ def torch_time_of(call, limit):
         return f"{type(error).__name__}"
 
 
-def host_time(function, A, count=200):
+def host_time(function, inputs, count=200):
     """Microseconds of host time a call, the device kept out of the way."""
-    function(A)
+    function(*inputs)
     torch.cuda.synchronize()
     began = time.perf_counter()
     for _ in range(count):
-        function(A)
+        function(*inputs)
     spent = time.perf_counter() - began
     torch.cuda.synchronize()
     return spent / count * 1e6
+
+
+def ours_of(operation):
+    if operation == "solve_triangular":
+        return lambda A, B: lanepack.solve_triangular(A, B, upper=False)
+    if operation == "cholesky_solve":
+        return lambda A, B: lanepack.cholesky_solve(B, A)
+    return getattr(lanepack, operation)
+
+
+def route_of(operation, batch, m, n, dtype):
+    where = {"dtype": dtype, "device": "cuda"}
+    if operation in ("solve_triangular", "cholesky_solve"):
+        return lanepack.solve_triangular_backend(n, batch, columns=m, **where)
+    if operation == "cholesky_ex" or operation.startswith("eig"):
+        return lanepack.backend(operation.removesuffix("_ex"), n, batch, **where)
+    return getattr(lanepack, f"{operation}_backend")(m, n, batch, **where)
+
+
+def goal_of(target, dtype):
+    if isinstance(target, tuple):
+        return target[0] if dtype == torch.float32 else target[1] * (dtype.itemsize // 8)
+    return target * FACTORS[dtype]
 
 
 def run(dtypes, operations, with_rivals):
@@ -151,26 +233,24 @@ def run(dtypes, operations, with_rivals):
         for operation, batch, m, n, target in ROWS:
             if operations and operation not in operations:
                 continue
-            function = getattr(lanepack, operation)
+            function = ours_of(operation)
             name = f"{operation} {str(dtype)[6:]} {batch}x{m}x{n}"
             try:
                 count = max(1, min(CALLS, int(4e9 // (batch * m * n * dtype.itemsize))))
                 inputs = [make(operation, batch, m, n, dtype) for _ in range(count)]
                 inputs = (inputs * CALLS)[:CALLS]
-                route = getattr(lanepack, f"{operation}_backend")
-                sizes = (n,) if operation.startswith("eig") else (m, n)
-                route = route(*sizes, batch, dtype=dtype, device="cuda")
+                route = route_of(operation, batch, m, n, dtype)
                 median, spread, first = ours(function, inputs, route)
                 result = function(inputs[0])
                 result = (result,) if isinstance(result, torch.Tensor) else tuple(result)
-                residual, orthogonality = worst(inputs[0], operation, result)
-                host = host_time(function, inputs[0][:1])
+                residual, orthogonality = worst(operation, inputs[0], result)
+                host = host_time(function, [each[:1] for each in inputs[0]])
                 theirs = torch_time(operation, inputs[0], 2.0) if with_rivals else ""
             except Exception as error:
                 print(f"{name}: {type(error).__name__}: {error}", flush=True)
                 torch.cuda.empty_cache()
                 continue
-            goal = target * FACTORS[dtype]
+            goal = goal_of(target, dtype)
             print(
                 f"{name:34s} {median:8.4f} ms ({spread[0]:.4f}..{spread[1]:.4f}) goal {goal:.4f} "
                 f"{'met' if median <= goal else 'MISSED':6s} res {residual:6.1f} "

@@ -26,7 +26,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 
 # lanepack_operation and lanepack_dtype of lanepack.h.
-QR, EIGH, EIGVALSH, SVD, SVDVALS = range(5)
+QR, EIGH, EIGVALSH, SVD, SVDVALS, CHOLESKY, SOLVE_TRIANGULAR, CHOLESKY_SOLVE = range(8)
 DTYPES = range(4)
 
 # Of the kernels that the benchmarks' rows take: more would cost a warp of each processor.
@@ -51,6 +51,11 @@ SQUARE = [1, 2, 3, 4, 5, 6, 7, 8, 12, 24, 32]
 SHAPES = [(8, 3), (3, 8), (8, 4), (16, 5), (32, 20), (20, 32), (64, 32), (128, 32)]
 SAMPLE_SQUARE = [3, 4, 8, 16, 32]
 SAMPLE_SHAPES = [(8, 3), (64, 32)]
+# Orders of cholesky and the solves, and numbers of right-hand sides.
+ORDERS = [1, 2, 3, 4, 5, 6, 7, 8, 16, 24, 32, 64, 96, 128]
+SAMPLE_ORDERS = [3, 8, 16, 32, 64, 128]
+COLUMNS = [1, 2, 3, 4, 12, 32]
+SAMPLE_COLUMNS = [1, 3, 12, 32]
 
 
 class Kernel(NamedTuple):
@@ -77,6 +82,11 @@ def problems(everything: bool) -> list[tuple[int, ...]]:
         if m != n or everything:
             found += [(QR, d, m, n, 1, 1), (SVD, d, m, n, 1, 1)]
         found.append((QR, d, m, n, 0, 0))
+    orders = ORDERS if everything else SAMPLE_ORDERS
+    columns = COLUMNS if everything else SAMPLE_COLUMNS
+    for d, n in itertools.product(DTYPES, orders):
+        found.append((CHOLESKY, d, n, n, 0, 0))
+        found += [(op, d, k, n, 0, 0) for op in (SOLVE_TRIANGULAR, CHOLESKY_SOLVE) for k in columns]
     return found
 
 

@@ -6,6 +6,7 @@ for tool in memcheck racecheck initcheck synccheck; do
 done
 """
 
+import functools
 import sys
 
 import lanepack
@@ -28,6 +29,23 @@ def calls(dtype):
         for view in (A, A.mT.contiguous().mT, A.flip(1, 2)):
             yield "eigh", n, n, lambda A=view: lanepack.eigh_ex(A)
         yield "eigvalsh", n, n, lambda A=A: lanepack.eigvalsh_ex(A, "U")
+    for n in (*SQUARES, 33, 64, 96, 128):
+        A = matrix(n, n)
+        A = A @ A.mH / n + torch.eye(n, dtype=dtype, device="cuda")
+        A[5, -1, -1] = float("nan")
+        for view in (A, A.mT.contiguous().mT, A.flip(1, 2)):
+            yield "cholesky", n, n, lambda A=view: lanepack.cholesky_ex(A)
+        yield "cholesky", n, n, lambda A=A: lanepack.cholesky_ex(A, upper=True)
+        for columns in (1, 2, 3, 7, 12, 40):
+            B = matrix(n, columns)
+            yield (
+                "solve_triangular", columns, n,
+                lambda A=A, B=B: lanepack.solve_triangular(A, B, upper=True),
+            )  # fmt: skip
+            yield (
+                "solve_triangular", columns, n,
+                lambda A=A, B=B: lanepack.cholesky_solve(B.mT.contiguous().mT, A[:1]),
+            )  # fmt: skip
     for m, n in (*((n, n) for n in SQUARES), *RECTANGLES):
         A = matrix(m, n)
         A[5, -1, -1] = float("nan")
@@ -45,8 +63,10 @@ def main():
     for name in names:
         dtype = getattr(torch, name)
         for operation, m, n, call in calls(dtype):
-            sizes = (n,) if operation.startswith("eig") else (m, n)
             route = getattr(lanepack, f"{operation}_backend")
+            if operation == "solve_triangular":
+                route = functools.partial(route, columns=m)
+            sizes = (m, n) if operation in ("qr", "svd", "svdvals") else (n,)
             if route(*sizes, BATCH, dtype=dtype, device="cuda") == "vendor":
                 continue  # torch's routines are not ours to watch
             call()

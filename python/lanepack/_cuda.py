@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import torch
 
-from . import _native, _routing, _vendor
+from . import _native, _routing, _vendor, _vendor_solves
 from ._arguments import DRIVERS, QR_MODES, UPLO_UPPER
 from ._errors import ArgumentError
 from ._layout import row_major_strides
@@ -65,6 +65,12 @@ class _Plan(NamedTuple):
     workspace: list[int]  # bytes; one entry, renewed when the library wants more
 
 
+# By the number of outputs.
+_ARGUMENTS = {
+    1: _native.CUDA_ARGS_OF_TWO,
+    2: _native.CUDA_ARGS_OF_THREE,
+    3: _native.CUDA_ARGS_OF_FOUR,
+}
 _plans: dict[tuple, _Plan] = {}
 
 
@@ -74,6 +80,8 @@ def _slots_of(name: str, shape: tuple[int, ...], dtype: torch.dtype, variant: tu
     k = min(m, n)
     real = _native.REAL_DTYPES[dtype]
     nothing = _Slot(NOTHING, dtype, False, False)
+    if name == "cholesky":
+        return None if m != n else (_Slot(matrix_output(tuple(shape)), dtype, True, True),)
     if name == "qr":
         (mode,) = variant
         if mode not in QR_MODES:
@@ -110,12 +118,14 @@ def _make_plan(key: tuple) -> _Plan | None:
     if slots is None:
         return None
     flags = 0
-    if name in ("eigh", "eigvalsh"):
+    if name == "cholesky":
+        flags = _native.FLAG_UPPER if variant[0] else 0
+    elif name in ("eigh", "eigvalsh"):
         flags = _native.FLAG_UPPER if UPLO_UPPER[variant[0]] else 0
     elif name in ("svd", "svdvals"):
         flags = _native.FLAG_JACOBI if variant[-1] == "jacobi" else 0
     operation = {"eigvalsh": "eigh", "svdvals": "svd"}.get(name, name)
-    args = _native.CUDA_ARGS_OF_THREE if len(slots) == 2 else _native.CUDA_ARGS_OF_FOUR
+    args = _ARGUMENTS[len(slots)]
     head = _native.cuda_call_head(1 + len(slots), dtype, index, routing, flags)
     native = getattr(_native, operation)
     plan = _Plan(
@@ -132,7 +142,7 @@ def _run(name, A, described, variant, want_info):
     if plan is None:
         return None
     if _problem is not None and _unready():
-        return _vendor.run(name, A, variant, want_info)
+        return _run_vendor(name, A, variant, want_info)
     native, pack, _, head, tail, collapses, slots, workspace = plan
     if not collapses:
         A = A.contiguous()
@@ -174,8 +184,15 @@ def _run(name, A, described, variant, want_info):
             workspace[0] = wanted_bytes
             return _run(name, A, described, variant, want_info)
     if _goes_to_vendor(status, text):
-        return _vendor.run(name, A, variant, want_info)
+        return _run_vendor(name, A, variant, want_info)
     _native.raise_status(status)
+
+
+def _run_vendor(name, A, variant, want_info):
+    if name != "cholesky":
+        return _vendor.run(name, A, variant, want_info)
+    results = _vendor_solves.cholesky(A, *variant)
+    return results if want_info else results[:1]
 
 
 def _workspace(plan: _Plan, arguments: list) -> int:
@@ -212,12 +229,18 @@ def svd(A, described, full, driver, want_info):
     return _run("svd", A, described, (full, driver), want_info)
 
 
+def cholesky(A, described, upper, want_info):
+    return _run("cholesky", A, described, (upper,), want_info)
+
+
 def svdvals(A, described, driver, want_info):
     return _run("svdvals", A, described, (driver,), want_info)
 
 
 def route(operation, m, n, batch, *, flags=0, **arguments) -> str:
     """The identifier of what serves a problem on a CUDA device: 'vendor' and 'host' among them."""
+    if operation == "cholesky_inverse":  # that of the identity
+        operation = "cholesky_solve"
     if _problem is not None and _unready():
         return _vendor.route(operation, flags)
     try:

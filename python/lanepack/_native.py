@@ -76,6 +76,7 @@ ARGS_OF_THREE = struct.Struct(f"={CALL_HEAD.size}sQ" + "Q48s" * 3)
 ARGS_OF_FOUR = struct.Struct(f"={CALL_HEAD.size}sQ" + "Q48s" * 4)
 # The same for CUDA: behind the constants of lanepack_call stand stream, workspace, its bytes, info.
 CUDA_HEAD = struct.Struct("=q5iI")
+CUDA_ARGS_OF_TWO = struct.Struct(f"={CUDA_HEAD.size}sQQqQ" + "Q48s" * 2)
 CUDA_ARGS_OF_THREE = struct.Struct(f"={CUDA_HEAD.size}sQQqQ" + "Q48s" * 3)
 CUDA_ARGS_OF_FOUR = struct.Struct(f"={CUDA_HEAD.size}sQQqQ" + "Q48s" * 4)
 _PROBLEM = struct.Struct("=q6iIi3q")

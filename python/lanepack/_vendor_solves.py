@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch's own routines (cuSOLVER, cuBLAS) behind the contract of cholesky and the solves.
 
-This release has no kernels of ours for them on CUDA devices. Nothing here reads a result on the
-host. See `_vendor` for the decompositions.
+Nothing here reads a result on the host. See `_vendor` for the decompositions.
 """
 
 from __future__ import annotations
@@ -57,9 +56,8 @@ def cholesky_solve(L: torch.Tensor, B: torch.Tensor, flags: int) -> torch.Tensor
     return _column_major(torch.linalg.solve_triangular(second, X, upper=True))
 
 
-def cholesky_inverse(L: torch.Tensor, upper: bool) -> torch.Tensor:
-    unit = torch.eye(L.shape[-1], dtype=L.dtype, device=L.device)
-    X = cholesky_solve(L, unit, _native.FLAG_UPPER if upper else 0)
+def mirrored(X: torch.Tensor) -> torch.Tensor:
+    """X with its lower triangle on its upper one, Hermitian to the last bit."""
     diagonal = torch.diag_embed(X.diagonal(0, -2, -1).real.to(X.dtype))
     strict = X.tril(-1)
     return _column_major(strict + diagonal + strict.mH)

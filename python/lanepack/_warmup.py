@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 import torch
 
-from . import linalg
+from . import linalg, solves
 from ._errors import ArgumentError
 from .policy import FAMILIES, _served_device
 
-_SQUARE = ("eigh", "eigvalsh")
+_SQUARE = ("eigh", "eigvalsh", "cholesky")
+_SOLVES = ("solve_triangular", "cholesky_solve", "cholesky_inverse")
 
 
 def _names(functions) -> list[str]:
@@ -41,6 +42,21 @@ def _shapes(shapes) -> list[tuple[int, ...]]:
     return shapes
 
 
+def _call(name: str, A: torch.Tensor, options: dict) -> None:
+    """One call; right-hand sides of a solve are A's first column, `columns` times."""
+    if name not in _SOLVES:
+        getattr(solves if name == "cholesky" else linalg, name)(A, **options)
+        return
+    options = dict(options)
+    B = A[..., :1].expand(*A.shape[:-1], options.pop("columns", 1))
+    if name == "solve_triangular":
+        solves.solve_triangular(A, B, **{"upper": False, **options})
+    elif name == "cholesky_solve":
+        solves.cholesky_solve(B, A, **options)
+    else:
+        solves.cholesky_inverse(A, **options)
+
+
 def warmup(
     functions: str | Callable | Iterable[str | Callable],
     shapes: Sequence[int] | Iterable[Sequence[int]],
@@ -58,7 +74,8 @@ def warmup(
         shapes: (..., m, n), or a list of such; the batch may decide the algorithm.
         dtypes: one or several.
         device: None means the accelerator if there is one, else the CPU.
-        options: passed on, such as mode="complete" of qr: other modes may be other kernels.
+        options: passed on, such as mode="complete" of qr: other modes may be other kernels. Of the
+            solves `columns` is the number of right-hand sides, 1 if it is not given.
 
     Example:
         >>> import lanepack, torch
@@ -72,8 +89,8 @@ def warmup(
             *_, m, n = shape
             A = torch.eye(m, n, dtype=dtype, device=where).expand(shape)
             for name in names:
-                if m == n or name not in _SQUARE:
+                if m == n or name not in (*_SQUARE, *_SOLVES):
                     with torch.no_grad():
-                        getattr(linalg, name)(A, **options)
+                        _call(name, A, options)
     if where.type == "cuda":
         torch.cuda.synchronize(where)

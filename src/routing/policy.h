@@ -31,6 +31,8 @@ enum class Threshold : int32_t {
   kWarpMaxN = 6,
   // CUDA: a smaller batch goes to the vendor's routine (routing `fastest`). gpu_min_batch.
   kGpuMinBatch = 7,
+  // CUDA: largest max(m, n) that one block a matrix takes. block_max_n.
+  kBlockMaxN = 8,
   kCount
 };
 

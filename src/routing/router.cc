@@ -26,6 +26,7 @@ enum class When {
   kLapack,        // LAPACK found
   kThreadSize,    // batch >= gpu_min_batch, max(m, n) <= thread_max_n
   kWarpSize,      // batch >= gpu_min_batch, min(m, n) <= warp_max_n
+  kBlockSize,     // batch >= gpu_min_batch, max(m, n) <= block_max_n
   kAlways,
 };
 
@@ -78,6 +79,11 @@ constexpr Rule kRules[] = {
     {kDeviceCuda, Family::kSvd, When::kJacobiDriver, "svd.small.thread"},
     {kDeviceCuda, Family::kSvd, When::kThreadSize, "svd.small.thread"},
     {kDeviceCuda, Family::kSvd, When::kWarpSize, "svd.implicit_qr.warp"},
+    {kDeviceCuda, Family::kCholesky, When::kThreadSize, "cholesky.small.thread"},
+    {kDeviceCuda, Family::kCholesky, When::kWarpSize, "cholesky.right_looking.warp"},
+    {kDeviceCuda, Family::kCholesky, When::kBlockSize, "cholesky.right_looking.block"},
+    {kDeviceCuda, Family::kSolve, When::kThreadSize, "solve_triangular.small.thread"},
+    {kDeviceCuda, Family::kSolve, When::kWarpSize, "solve_triangular.substitution.warp"},
 };
 constexpr size_t kRuleCount = sizeof(kRules) / sizeof(kRules[0]);
 
@@ -175,6 +181,8 @@ bool holds(When when, Family family, const ProblemKey& key) {
       return longer <= value(Threshold::kThreadMaxN) && enough();
     case When::kWarpSize:
       return std::min(key.m, key.n) <= value(Threshold::kWarpMaxN) && enough();
+    case When::kBlockSize:
+      return longer <= value(Threshold::kBlockMaxN) && enough();
     case When::kAlways:
       break;
   }

@@ -40,6 +40,15 @@ CUDA_ALGORITHMS = {
     "eigh": ("eigh.small.thread", "eigh.implicit_ql.warp", "vendor"),
     "svd": ("svd.small.thread", "svd.implicit_qr.warp", "vendor"),
 }
+CUDA_FACTOR_ALGORITHMS = (
+    "cholesky.small.thread",
+    "cholesky.right_looking.warp",
+    "cholesky.right_looking.block",
+)
+CUDA_SOLVE_ALGORITHMS = (
+    "solve_triangular.small.thread",
+    "solve_triangular.substitution.warp",
+)
 OPERATION_FAMILY = {"qr": "qr", "eigh": "eigh", "eigvalsh": "eigh", "svd": "svd", "svdvals": "svd"}
 
 # In units of sqrt(n) u, and of norm(A) where A is part of it.

@@ -16,6 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DTYPES = {torch.float32: 0, torch.float64: 1, torch.complex64: 2, torch.complex128: 3}
 REAL = {torch.complex64: torch.float32, torch.complex128: torch.float64}
 OPERATIONS = {"qr": 0, "eigh": 1, "eigvalsh": 2, "svd": 3, "svdvals": 4}
+OPERATIONS |= {"cholesky": 5, "solve_triangular": 6, "cholesky_solve": 7}
 OK, FAULTS, NOT_SERVED = 0, 1, 2
 ORDERS = ("ascending", "descending", "shuffled")
 
@@ -45,6 +46,8 @@ class _Call(ctypes.Structure):
         ("info", ctypes.c_void_p),
         ("text", ctypes.c_char_p),
         ("text_bytes", ctypes.c_int64),
+        *((name, ctypes.c_int32) for name in ("lower", "conjugate", "unit", "reserved")),
+        ("b", _Batch),
     ]
 
 
@@ -138,24 +141,66 @@ def call(case, algorithm, a, order=0, seed=1, checked=True, flush=False, most_bl
         for index, shape in enumerate(shapes)
     ]
     info = torch.empty(len(a), dtype=torch.int32)
-    text = ctypes.create_string_buffer(20_000)
     request = _request(case, algorithm, len(a))
     request.order, request.seed = order, seed
     request.flush_subnormals, request.most_blocks = flush, most_blocks
     request.a = _batch(a)
     request.outputs = (_Batch * 3)(*(_batch(x) for x in outputs))
     request.info = info.data_ptr()
+    _run(request, str(case), checked)
+    return tuple(x for x in outputs if x is not None), info
+
+
+def _run(request, what, checked):
+    text = ctypes.create_string_buffer(20_000)
     request.text = ctypes.cast(text, ctypes.c_char_p)
     request.text_bytes = len(text)
     result = library(checked).lanepack_emulator_run(ctypes.byref(request))
+    algorithm, order, seed = request.algorithm.decode(), request.order, request.seed
     if result == NOT_SERVED:
         raise implementations.NotServedError(algorithm)
     said = text.value.decode()
     if result == FAULTS:
         raise FaultError(f"{algorithm}, lanes {ORDERS[order]}, seed {seed}:\n{said}")
     if result != OK:
-        raise RuntimeError(f"{algorithm} on {case}: the emulator cannot run {said!r} ({result})")
-    return tuple(x for x in outputs if x is not None), info
+        raise RuntimeError(f"{algorithm} on {what}: the emulator cannot run {said!r} ({result})")
+
+
+def _of_order(operation, algorithm, a, batch, order, seed, most_blocks):
+    """A call of cholesky or a solve, without its output."""
+    return _Call(
+        algorithm=algorithm.encode(), operation=OPERATIONS[operation], dtype=DTYPES[a.dtype],
+        order=order, seed=seed, most_blocks=most_blocks, m=a.shape[-1], n=a.shape[-1],
+        batch=batch, a=_batch(a),
+    )  # fmt: skip
+
+
+def cholesky(algorithm, a, upper, out, order=0, seed=1, checked=True, flush=False, most_blocks=0):
+    """info; `out` gets the factors, and may be `a`."""
+    request = _of_order("cholesky", algorithm, a, len(a), order, seed, most_blocks)
+    request.flush_subnormals = flush
+    request.upper = upper
+    info = torch.empty(len(a), dtype=torch.int32)
+    request.outputs[0], request.info = _batch(out), info.data_ptr()
+    _run(request, f"{tuple(a.shape)} {a.dtype}", checked)
+    return info
+
+
+def solve(operation, algorithm, a, b, out, lower=True, conjugate=False, unit=False, order=0,
+          seed=1, checked=True, flush=False, most_blocks=0):  # fmt: skip
+    """`out` gets X, and may be `b`; a is the factor as lanepack::Factor has it."""
+    request = _of_order(operation, algorithm, a, len(b), order, seed, most_blocks)
+    request.flush_subnormals = flush
+    request.lower, request.conjugate, request.unit = lower, conjugate, unit
+    request.b, request.outputs[0] = _batch(b), _batch(out)
+    _run(request, f"{tuple(a.shape)} {tuple(b.shape)} {a.dtype}", checked)
+
+
+def serves_order(operation, algorithm, n, dtype, columns=0):
+    """Whether an algorithm of cholesky or of the solves takes the order."""
+    request = _of_order(operation, algorithm, torch.empty(1, n, n, dtype=dtype), 1, 0, 1, 0)
+    request.a.data, request.b.cols = None, columns
+    return library().lanepack_emulator_run(ctypes.byref(request)) == OK
 
 
 def _same(one, other):

@@ -151,6 +151,102 @@ TEST_F(Calls, SvdPassesItsArguments) {
   expect_launch(lanepack_svd, args, expected, "svd::kernel_thread<double, 2, 3, true, false>");
 }
 
+TEST_F(Calls, CholeskyPassesItsArguments) {
+  auto args = make<lanepack_cholesky_args>(LANEPACK_DTYPE_F32);
+  args.a = {address(1), 8, 8, 9, 8, 1, 64};  // row by row
+  args.l = column_major(address(2), 9, 8, 8);
+  auto expected = zeroed<lanepack::cuda::cholesky::arguments>();
+  set_view(&expected.a, address(1), 8, 1, 64, steps::kPackedRows);
+  set_view(&expected.l, address(2), 1, 8, 64, steps::kPackedColumns);
+  expected.info = args.call.info;
+  expected.batch = 9;
+  expected.n = 8;
+  expect_launch(lanepack_cholesky, args, expected, "cholesky::kernel_thread<float, 8>");
+
+  // an upper triangle is read and written transposed; in place
+  args.call.flags = LANEPACK_FLAG_UPPER;
+  args.l = args.a;
+  set_view(&expected.a, address(1), 1, 8, 64, steps::kPackedColumns);
+  expected.l = expected.a;
+  expect_launch(lanepack_cholesky, args, expected, "cholesky::kernel_thread<float, 8>");
+}
+
+TEST_F(Calls, CholeskyTakesAWarpAndABlock) {
+  const struct {
+    int64_t n;
+    const char* kernel;
+    unsigned blocks, threads;
+  } kCases[] = {{20, "cholesky::kernel_warp<double, 24, 4, 8, 64>", 4, 64},
+                {33, "cholesky::kernel_block<double, 64, 8, 16>", 7, 128},
+                {128, "cholesky::kernel_block<double, 128, 16, 16>", 7, 256}};
+  for (const auto& each : kCases) {
+    auto args = make<lanepack_cholesky_args>(LANEPACK_DTYPE_F64);
+    args.a = column_major(address(1), 7, each.n, each.n);
+    args.l = column_major(address(2), 7, each.n, each.n);
+    driver_->launch_count = 0;
+    ASSERT_EQ(lanepack_cholesky(&args), LANEPACK_STATUS_OK) << lanepack_last_error();
+    ASSERT_EQ(driver_->launch_count, 1);
+    EXPECT_EQ(driver_->launches[0].kernel, std::string("lowered ") + each.kernel);
+    EXPECT_EQ(driver_->launches[0].grid[0], each.blocks);
+    EXPECT_EQ(driver_->launches[0].block[0], each.threads);
+  }
+}
+
+TEST_F(Calls, SolvesPassTheirArguments) {
+  auto args = make<lanepack_solve_args>(LANEPACK_DTYPE_C64);
+  args.call.info = nullptr;
+  args.call.flags = LANEPACK_FLAG_RIGHT | LANEPACK_FLAG_CONJUGATE | LANEPACK_FLAG_UNIT_DIAGONAL;
+  args.a = {address(1), 4, 4, 50, 4, 1, 0};  // one factor for all
+  args.b = column_major(address(2), 50, 6, 4);
+  args.x = args.b;  // in place
+  auto expected = zeroed<lanepack::cuda::solve::arguments>();
+  // X A = B with a lower A is A^T X^T = B^T with an upper one
+  set_view(&expected.a, address(1), 1, 4, 0, steps::kStrided);
+  set_view(&expected.b, address(2), 6, 1, 24, steps::kPackedRows);
+  expected.x = expected.b;
+  expected.batch = 50;
+  expected.columns = 6;
+  expected.n = 4;
+  expected.conjugate = 1;
+  expected.unit = 1;
+  expected.passes = 1;
+  expect_launch(lanepack_solve_triangular, args, expected,
+                "solve::kernel_thread<simt::complex<float>, 4, 8, false>");
+  EXPECT_EQ(driver_->launches[0].grid[0], 5u);  // 300 right-hand sides, 64 to a block
+
+  args.call.flags = LANEPACK_FLAG_UPPER;
+  args.b = args.x = column_major(address(2), 50, 4, 3);
+  set_view(&expected.b, address(2), 1, 4, 12, steps::kPackedColumns);
+  expected.x = expected.b;
+  expected.columns = 3;
+  expected.lower = 1;  // U^H stands first
+  expected.unit = 0;
+  expected.passes = 2;
+  expect_launch(lanepack_cholesky_solve, args, expected,
+                "solve::kernel_thread<simt::complex<float>, 4, 16, true>");
+}
+
+TEST_F(Calls, ManyRightHandSidesAreBlocksOfTheGrid) {
+  auto args = make<lanepack_solve_args>(LANEPACK_DTYPE_F32);
+  args.call.info = nullptr;
+  args.a = column_major(address(1), 3, 20, 20);
+  args.b = column_major(address(2), 3, 20, 100);
+  args.x = column_major(address(3), 3, 20, 100);
+  ASSERT_EQ(lanepack_solve_triangular(&args), LANEPACK_STATUS_OK) << lanepack_last_error();
+  ASSERT_EQ(driver_->launch_count, 1);
+  const FakeLaunch& launch = driver_->launches[0];
+  EXPECT_STREQ(launch.kernel, "lowered solve::kernel_columns<float, 24, 32, 24, 64>");
+  EXPECT_EQ(launch.grid[0], 6u);  // 3 matrices in 4 parts, 2 parts to a block
+}
+
+TEST_F(Calls, AnInverseHasNoKernel) {
+  auto args = make<lanepack_cholesky_inverse_args>(LANEPACK_DTYPE_F32);
+  args.call.info = nullptr;
+  args.l = column_major(address(1), 3, 4, 4);
+  args.x = column_major(address(2), 3, 4, 4);
+  EXPECT_EQ(lanepack_cholesky_inverse(&args), LANEPACK_STATUS_UNSUPPORTED);
+}
+
 TEST_F(Calls, EverySmallSizeHasAKernel) {
   for (int32_t dtype = LANEPACK_DTYPE_F32; dtype <= LANEPACK_DTYPE_C128; ++dtype) {
     for (int64_t n = 1; n <= 6; ++n) {
@@ -159,6 +255,36 @@ TEST_F(Calls, EverySmallSizeHasAKernel) {
       args.w = column_major(address(2), 3, n, 1);
       args.v = column_major(address(3), 3, n, n);
       EXPECT_EQ(lanepack_eigh(&args), LANEPACK_STATUS_OK) << lanepack_last_error();
+    }
+  }
+}
+
+TEST_F(Calls, EveryOrderHasAKernelOfCholeskyAndTheSolves) {
+  for (int32_t dtype = LANEPACK_DTYPE_F32; dtype <= LANEPACK_DTYPE_C128; ++dtype) {
+    const int64_t most_factored = dtype == LANEPACK_DTYPE_C128 ? 96 : 128;
+    const int64_t most_solved = dtype == LANEPACK_DTYPE_C128 ? 64 : 128;
+    for (int64_t n = 1; n <= most_factored + 1; ++n) {
+      auto args = make<lanepack_cholesky_args>(dtype);
+      args.a = column_major(address(1), 3, n, n);
+      args.l = column_major(address(2), 3, n, n);
+      EXPECT_EQ(lanepack_cholesky(&args),
+                n <= most_factored ? LANEPACK_STATUS_OK : LANEPACK_STATUS_UNSUPPORTED)
+          << n << ": " << lanepack_last_error();
+    }
+    for (int64_t n = 1; n <= most_solved + 1; ++n) {
+      for (const int64_t columns : {1, 2, 3, 8, 9, 16, 17, 500}) {
+        auto args = make<lanepack_solve_args>(dtype);
+        args.call.info = nullptr;
+        args.a = column_major(address(1), 3, n, n);
+        args.b = column_major(address(2), 3, n, columns);
+        args.x = column_major(address(3), 3, n, columns);
+        EXPECT_EQ(lanepack_solve_triangular(&args),
+                  n <= most_solved ? LANEPACK_STATUS_OK : LANEPACK_STATUS_UNSUPPORTED)
+            << n << ": " << lanepack_last_error();
+        EXPECT_EQ(lanepack_cholesky_solve(&args),
+                  n <= most_solved ? LANEPACK_STATUS_OK : LANEPACK_STATUS_UNSUPPORTED)
+            << n << ": " << lanepack_last_error();
+      }
     }
   }
 }

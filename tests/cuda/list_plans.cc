@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads problems, one a line ("operation dtype m n full want_q", the first two as in lanepack.h), and
+// Reads problems, one a line ("operation dtype m n full want_q", the first two as in lanepack.h; of the
+// solves m counts the right-hand sides), and
 // prints the kernels of every plan that serves them: text, name expression, threads of a block.
 #include <cstdio>
 
@@ -34,7 +35,18 @@ int main() {
     key.batch = 1;
     key.full = full != 0;
     key.want_q = want_q != 0;
+    key.columns = m;
     switch (key.operation) {
+      case lanepack::Operation::kCholesky:
+        print(plan_cholesky_thread, key);
+        print(plan_cholesky_warp, key);
+        print(plan_cholesky_block, key);
+        break;
+      case lanepack::Operation::kSolveTriangular:
+      case lanepack::Operation::kCholeskySolve:
+        print(plan_solve_thread, key);
+        print(plan_solve_warp, key);
+        break;
       case lanepack::Operation::kQr:
         print(plan_qr_thread, key);
         print(plan_qr_warp, key);

@@ -18,13 +18,14 @@ Array* Buffers::add(const std::string& name, Use use, const void* from, int64_t 
   array.cell_shift = least_bytes == 8 ? 3 : 2;
   array.base = storage_.back().get() + Memory::kGuard + ((256 - start % 256) % 256) + misalignment;
   array.bytes = bytes;
-  if (use == Use::kInput) {
+  const bool given = use == Use::kInput || use == Use::kInPlace;
+  if (given) {
     std::memcpy(array.base, from, static_cast<size_t>(bytes));
   } else {
     std::memset(array.base, 0xff, static_cast<size_t>(bytes));
   }
   Array* added = memory_->add(std::move(array));
-  if (use == Use::kInput) {
+  if (given) {
     for (Cell& cell : added->cells) cell.initialised = true;
   }
   return added;

@@ -95,6 +95,7 @@ ProblemKey key_of(const lanepack_emulator_call& call) {
   key.m = call.m;
   key.n = call.n;
   key.batch = call.batch;
+  key.columns = call.b.cols;
   return key;
 }
 
@@ -106,15 +107,36 @@ const Algorithm* find(const char* identifier) {
   return nullptr;
 }
 
-Status run_algorithm(const Algorithm& algorithm, const ProblemKey& key, const MatrixBatch& a,
+Status run_algorithm(const Algorithm& algorithm, const lanepack_emulator_call& call,
+                     const ProblemKey& key, const MatrixBatch& a, const MatrixBatch& b,
                      const DeviceBatch (&out)[3], int32_t* info, const lanepack::Launch& launch) {
   switch (algorithm.operation) {
+    case Operation::kCholesky:
+      return algorithm.run_cholesky({key, a, out[0].view, info, launch});
+    case Operation::kSolveTriangular:
+      return algorithm.run_solve(
+          {key, {a, call.lower != 0, call.conjugate != 0, call.unit != 0}, b, out[0].view, launch});
     case Operation::kQr:
       return algorithm.run_qr({key, a, out[0].view, out[1].view, info, launch});
     case Operation::kEigh:
       return algorithm.run_eigh({key, a, out[0].view, out[1].view, info, launch});
     default:
       return algorithm.run_svd({key, a, out[0].view, out[1].view, out[2].view, info, launch});
+  }
+}
+
+int row_of(Operation operation) {
+  switch (operation) {
+    case Operation::kQr:
+      return 0;
+    case Operation::kEigh:
+      return 1;
+    case Operation::kSvd:
+      return 2;
+    case Operation::kCholesky:
+      return 3;
+    default:
+      return 4;
   }
 }
 
@@ -135,13 +157,20 @@ int run(const lanepack_emulator_call& call, std::string* text) {
   Reports reports;
   Memory memory(&reports);
   Buffers buffers(&memory);
-  const DeviceBatch a = to_device(&buffers, "a", Use::kInput, call.a, key.dtype);
-  static const char* const kNames[3][3] = {{"q", "r", ""}, {"w", "v", ""}, {"u", "s", "vh"}};
-  const int row = algorithm->operation == Operation::kQr     ? 0
-                  : algorithm->operation == Operation::kEigh ? 1
-                                                             : 2;
+  const auto use_of = [&](const lanepack_emulator_batch& input) {
+    return input.data == call.outputs[0].data ? Use::kInPlace : Use::kInput;
+  };
+  const DeviceBatch a = to_device(&buffers, "a", use_of(call.a), call.a, key.dtype);
+  const DeviceBatch b = to_device(&buffers, "b", use_of(call.b), call.b, key.dtype);
+  static const char* const kNames[][3] = {
+      {"q", "r", ""}, {"w", "v", ""}, {"u", "s", "vh"}, {"l", "", ""}, {"x", "", ""}};
+  const int row = row_of(algorithm->operation);
   DeviceBatch out[3];
   for (int i = 0; i < 3; ++i) {
+    if (i == 0 && call.outputs[0].data != nullptr) {
+      out[0] = use_of(call.a) == Use::kInPlace ? a : b;
+      if (call.outputs[0].data == out[0].host->data) continue;
+    }
     const Dtype dtype = is_real(algorithm->operation, i) ? real_dtype(key.dtype) : key.dtype;
     out[i] = to_device(&buffers, kNames[row][i], Use::kOutput, call.outputs[i], dtype);
   }
@@ -158,7 +187,7 @@ int run(const lanepack_emulator_call& call, std::string* text) {
   Running now = {&call, &memory, &reports, ""};
   running = &now;
   const Status status =
-      run_algorithm(*algorithm, key, a.view, out,
+      run_algorithm(*algorithm, call, key, a.view, b.view, out,
                     info == nullptr ? nullptr : reinterpret_cast<int32_t*>(info->base), where);
   running = nullptr;
   if (!now.missing_kernel.empty()) {
@@ -198,7 +227,8 @@ void (*find_kernel(const char* name))(const void*) {
   return nullptr;
 }
 
-bool launch_one(const cuda::KernelPlan& kernel, const ProblemKey& key, const void* arguments) {
+bool launch_one(const cuda::KernelPlan& kernel, int64_t parts, const ProblemKey& key,
+                const void* arguments) {
   const lanepack_emulator_call& call = *running->call;
   Launch launch;
   launch.kernel = kernel.name;
@@ -207,7 +237,8 @@ bool launch_one(const cuda::KernelPlan& kernel, const ProblemKey& key, const voi
     running->missing_kernel = kernel.name;
     return false;
   }
-  const int64_t blocks = (key.batch + kernel.matrices_per_block - 1) / kernel.matrices_per_block;
+  const int64_t blocks =
+      (key.batch * parts + kernel.matrices_per_block - 1) / kernel.matrices_per_block;
   launch.blocks =
       static_cast<int>(call.most_blocks > 0 ? std::min(blocks, call.most_blocks) : blocks);
   launch.threads = kernel.threads;
@@ -228,7 +259,7 @@ namespace lanepack::cuda {
 Status launch(const char*, const ProblemKey& key, const lanepack::Launch&, const LaunchPlan& plan,
               void* arguments) {
   for (int i = 0; i < plan.count; ++i) {
-    if (!emulator::launch_one(plan.kernels[i], key, arguments)) break;
+    if (!emulator::launch_one(plan.kernels[i], plan.parts, key, arguments)) break;
   }
   return Status::kOk;
 }

@@ -26,10 +26,13 @@ struct lanepack_emulator_call {
   int64_t most_blocks;  // of a launch; 0: as many as the batch fills
   int64_t m, n, batch;
   struct lanepack_emulator_batch a;
-  struct lanepack_emulator_batch outputs[3];  // qr: Q, R; eigh: w, V; svd: U, s, V^H
+  struct lanepack_emulator_batch outputs[3];  // qr: Q, R; eigh: w, V; svd: U, s, V^H; else one
   int32_t* info;
   char* text;  // gets what is wrong
   int64_t text_bytes;
+  // Of the solves: `a` is lanepack::Factor's. X may have the address of b, and L that of a: in place.
+  int32_t lower, conjugate, unit, reserved;
+  struct lanepack_emulator_batch b;
 };
 
 enum {

@@ -21,6 +21,9 @@ constexpr int kShapes[][2] = {{1, 1},  {2, 2},   {3, 3},   {4, 4},  {5, 5},   {8
                               {9, 9},  {16, 16}, {17, 17}, {3, 2},  {2, 3},   {6, 4},
                               {4, 6},  {12, 8},  {8, 12},  {20, 8}, {32, 32}, {33, 33},
                               {1, 64}, {64, 1},  {36, 9},  {9, 36}};
+// Of cholesky and the solves: orders, and numbers of right-hand sides.
+constexpr int kOrders[] = {1, 2, 3, 4, 5, 8, 9, 17, 32, 33, 65, 100};
+constexpr int kColumns[] = {1, 2, 3, 4, 9, 20};
 constexpr const char* kScalars[] = {"f32", "f64", "c64", "c128"};
 
 // Kernels by text and scalar.
@@ -42,6 +45,18 @@ void list(const lanepack::Algorithm& algorithm, const lanepack::ProblemKey& key)
       algorithm.run_eigh(problem);
       break;
     }
+    case Operation::kCholesky: {
+      lanepack::CholeskyProblem problem;
+      problem.key = key;
+      algorithm.run_cholesky(problem);
+      break;
+    }
+    case Operation::kSolveTriangular: {
+      lanepack::SolveProblem problem;
+      problem.key = key;
+      algorithm.run_solve(problem);
+      break;
+    }
     default: {
       lanepack::SvdProblem problem;
       problem.key = key;
@@ -50,10 +65,34 @@ void list(const lanepack::Algorithm& algorithm, const lanepack::ProblemKey& key)
   }
 }
 
+// Cholesky, or both solves with every number of right-hand sides.
+void list_orders(const lanepack::Algorithm& algorithm) {
+  using lanepack::Operation;
+  const bool solves = algorithm.operation == Operation::kSolveTriangular;
+  for (const int order : kOrders) {
+    for (const int columns : kColumns) {
+      for (int i = 0; i < 2 * 4; ++i) {
+        lanepack::ProblemKey key = {};
+        key.operation = solves && i % 2 != 0 ? Operation::kCholeskySolve : algorithm.operation;
+        key.dtype = static_cast<lanepack::Dtype>(i / 2);
+        key.device = lanepack::kDeviceCuda;
+        key.m = key.n = order;
+        key.columns = columns;
+        key.batch = 1;
+        list(algorithm, key);
+      }
+    }
+  }
+}
+
 // Every problem of the shapes.
 void list_all(const lanepack::Algorithm& algorithm) {
   using lanepack::Operation;
   const Operation first = algorithm.operation;
+  if (first == Operation::kCholesky || first == Operation::kSolveTriangular) {
+    list_orders(algorithm);
+    return;
+  }
   const Operation last = first == Operation::kEigh  ? Operation::kEigvalsh
                          : first == Operation::kSvd ? Operation::kSvdvals
                                                     : first;

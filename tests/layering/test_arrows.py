@@ -117,7 +117,7 @@ def test_identifiers_lead_to_their_files():
 def test_identifiers_of_gpu_kernels_lead_to_their_files():
     """`eigh.small.thread` is kernels/eigh/small_thread.simt.h, in the text "eigh_thread"."""
     table = (ROOT / "src/backends/cuda/algorithms.cc").read_text()
-    kernels = re.findall(r'"(\w+)\.(\w+)\.(thread|warp)"', table)
+    kernels = re.findall(r'"(\w+)\.(\w+)\.(thread|warp|block)"', table)
     assert kernels
     for operation, method, level in kernels:
         path = f"kernels/{operation}/{method}_{level}.simt.h"
@@ -126,7 +126,7 @@ def test_identifiers_of_gpu_kernels_lead_to_their_files():
         assert f'#include "{path}"' in text.read_text(), f"{text} does not name {path}"
 
 
-IDENTIFIER = re.compile(r'"(\w+\.\w+\.(?:lanes|serial|parallel|thread|warp))"')
+IDENTIFIER = re.compile(r'"(\w+\.\w+\.(?:lanes|serial|parallel|thread|warp|block))"')
 
 
 def identifiers(*paths):

@@ -95,6 +95,67 @@ for i in range(driver.fake_launch_count()):
     ]
 
 
+def test_cholesky_and_the_solves_reach_the_driver(run):
+    out = run("""
+from lanepack import _cuda_solves
+describe = _kernels.describe
+def solve(name, A, B, flags):
+    return _cuda_solves.solve(name, A, B, describe(A), describe(B), flags)
+A = torch.randn(5, 3, 3)
+with warnings.catch_warnings():
+    warnings.simplefilter("error")
+    L, info = call("cholesky", A, True)
+    (alone,) = _cuda.cholesky(A[0], describe(A[0]), False, False)
+    X = solve("solve_triangular", A, torch.randn(2, 5, 3, 4), 1)
+    Y = solve("cholesky_solve", torch.randn(2, 1, 20, 20), torch.randn(5, 20, 1), 0)
+    Z = solve("solve_triangular", torch.randn(3, 4, 8, 8)[:, ::2], torch.randn(3, 2, 8, 2), 0)
+    empty = solve("solve_triangular", torch.randn(0, 3, 3), torch.randn(0, 3, 2), 0)
+    inverse = _cuda_solves.cholesky_inverse(A, describe(A), False)
+assert L.stride() == (9, 1, 3) and info.dtype == torch.int32 and alone.shape == (3, 3)
+assert X.shape == (2, 5, 3, 4) and X.stride() == (60, 12, 1, 3)
+assert Y.shape == (2, 5, 20, 1) and Z.shape == (3, 2, 8, 2) and empty.shape == (0, 3, 2)
+assert inverse.shape == (5, 3, 3)
+assert solve("solve_triangular", A, torch.randn(4, 3, 1), 0) is None
+for i in range(driver.fake_launch_count()):
+    assert driver.fake_launch_stream(i) == 0x1234
+    print(driver.fake_launch_kernel(i).decode())
+""")
+    assert [line.removeprefix("lowered ") for line in out.splitlines()] == [
+        "cholesky::kernel_thread<float, 3>",
+        "cholesky::kernel_thread<float, 3>",
+        # factors for each of two, right-hand sides for each of ten: no single stride
+        *["solve::kernel_thread<float, 3, 8, false>"] * 2,
+        *["solve::kernel_rows<float, 32, 1, true, 64>"] * 2,
+        "solve::kernel_thread<float, 8, 16, false>",
+        "solve::kernel_thread<float, 3, 16, true>",
+    ]
+
+
+def test_orders_above_go_to_the_vendors_solves(run):
+    run("""
+from lanepack import _cuda_solves
+describe = _kernels.describe
+G = torch.randn(2, 150, 150, dtype=torch.float64)
+A = G @ G.mT + 150 * torch.eye(150, dtype=torch.float64)
+B = torch.randn(2, 150, 3, dtype=torch.float64)
+with warnings.catch_warnings():
+    warnings.simplefilter("error")
+    L, info = call("cholesky", A, False)
+    X = _cuda_solves.solve("cholesky_solve", L, B, describe(L), describe(B), 0)
+    Y = _cuda_solves.cholesky_inverse(L, describe(L), False)
+assert torch.allclose(A @ X, B) and torch.equal(Y, Y.mH) and not info.any()
+assert driver.fake_launch_count() == 0
+where = {"dtype": A.dtype, "routing": 0, "device_index": 1}
+for n, name in ((4, "cholesky.small.thread"), (30, "cholesky.right_looking.warp"),
+                (90, "cholesky.right_looking.block"), (150, "vendor")):
+    assert _cuda.route("cholesky", n, n, 3, **where) == name
+for n, name in ((4, "solve_triangular.small.thread"), (90, "solve_triangular.substitution.warp"),
+                (150, "vendor")):
+    for operation in ("solve_triangular", "cholesky_solve", "cholesky_inverse"):
+        assert _cuda.route(operation, 5, n, 3, **where) == name, (operation, n)
+""")
+
+
 def test_other_sizes_go_to_the_vendor_without_a_word(run):
     run("""
 A = torch.randn(3, 300, 300)
@@ -296,6 +357,8 @@ def test_without_a_device_nothing_is_claimed():
 def test_warmup_names_what_it_wants():
     lanepack.warmup(["eigh", lanepack.svd], [(10, 3, 3), (4, 4)], torch.float64, "cpu")
     lanepack.warmup("qr", (5, 3), (torch.float32, torch.complex64), "cpu", mode="complete")
+    lanepack.warmup(["cholesky", "cholesky_inverse"], [(9, 3, 3), (4, 5)], device="cpu", upper=True)
+    lanepack.warmup(["solve_triangular", "cholesky_solve"], (10, 3, 3), device="cpu", columns=4)
     with pytest.raises(lanepack.ArgumentError, match="'lu'"):
         lanepack.warmup("lu", (3, 3), device="cpu")
     with pytest.raises(lanepack.ArgumentError, match="a shape is"):

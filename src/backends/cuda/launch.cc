@@ -52,10 +52,11 @@ Status launch(const char* caller, const ProblemKey& key, const Launch& where,
   for (int i = 0; i < plan.count && result == 0; ++i) {
     const KernelPlan& kernel = plan.kernels[i];
     void* parameters[] = {arguments};
-    result = driver->launch_kernel(functions[i], block_count(key.batch, kernel.matrices_per_block),
-                                   1, 1, static_cast<unsigned>(kernel.threads), 1, 1,
-                                   static_cast<unsigned>(kernel.shared_bytes), where.stream,
-                                   parameters, nullptr);
+    // Parts are entries of an output, or blocks of them: their number fits.
+    const unsigned blocks = block_count(key.batch * plan.parts, kernel.matrices_per_block);
+    result = driver->launch_kernel(
+        functions[i], blocks, 1, 1, static_cast<unsigned>(kernel.threads), 1, 1,
+        static_cast<unsigned>(kernel.shared_bytes), where.stream, parameters, nullptr);
   }
   return result == 0 ? Status::kOk : fail_device(caller, *driver, "a launch", result);
 }

@@ -21,7 +21,7 @@ Status fail_device(const char* caller, const Driver& driver, const char* what, R
 Status launch(const char* caller, const ProblemKey& key, const Launch& where,
               const LaunchPlan& plan, void* arguments);
 
-// Blocks for a batch: all that it fills, within what an `int` counts of matrices.
+// Blocks for a batch, of matrices or of their parts: all that it fills, within what an `int` counts.
 unsigned block_count(int64_t batch, int matrices_per_block);
 
 }  // namespace lanepack::cuda

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of the text "solve_triangular_thread", in order.
+#include "kernels/solve_triangular/substitution_thread.simt.h"
+#include "kernels/steps/report.simt.h"
+#include "kernels/steps/view.simt.h"
+// after what stands above
+#include "kernels/solve_triangular/arguments.simt.h"
+#include "kernels/solve_triangular/place.simt.h"
+#include "kernels/steps/staging_thread.simt.h"
+// after what stands above
+#include "kernels/solve_triangular/small_thread.simt.h"
