@@ -29,7 +29,8 @@ struct KernelPlan {
 
 // The launches of one call, in their order on the stream; all get the same arguments.
 struct LaunchPlan {
-  KernelPlan kernels[2];
+  static constexpr int kMost = 4;
+  KernelPlan kernels[kMost];
   int count;
   int64_t
       workspace_bytes;  // for the whole batch; arguments.workspace points to as much, or is null
