@@ -35,12 +35,12 @@ MOST_REGISTERS = {
     "eigh::kernel_thread<float, 8, true>": 128,
     "eigh::kernel_reduce<float, 16, 16, true, 64>": 96,
     "eigh::kernel_reduce<float, 32, 32, true, 64>": 128,
-    "eigh::kernel_ql<float, 32, 8, true>": 80,
+    "eigh::kernel_ql<float, 32, 16, 544, 2>": 56,
     "qr::kernel_thread<float, 8, 8, 8, 8>": 128,
     "qr::kernel_warp<float, 32, 32, true, 64>": 128,
     "svd::kernel_thread<float, 8, 8, true, false>": 200,
-    "svd::kernel_bidiagonalise<float, 32, 32, true, 64>": 144,
-    "svd::kernel_implicit_qr<float, 32, 8, true>": 120,
+    "svd::kernel_bidiagonalise<float, 32, 32, true, false, 64>": 144,
+    "svd::kernel_implicit_qr<float, 32, 8, false, 544, 2>": 56,
 }
 # What the compiler parks outside the loops, of its own accord, to come down to 128 or 168 registers
 # and one more warp: a few numbers and pointers. What grows with the matrix is more.

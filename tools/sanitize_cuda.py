@@ -14,7 +14,7 @@ import torch
 
 BATCH = 67  # two blocks' worth, with a rest
 SQUARES = (1, 2, 3, 5, 8, 9, 16, 21, 32)
-RECTANGLES = ((5, 3), (3, 5), (8, 1), (12, 9), (9, 12), (40, 20), (64, 32))
+RECTANGLES = ((5, 3), (3, 5), (8, 1), (12, 9), (9, 12), (40, 20), (20, 40), (64, 32), (100, 32))
 
 
 def calls(dtype):

@@ -12,7 +12,7 @@
 #define SIMT_CONSTANT static constexpr
 #define SIMT_UNROLL _Pragma("unroll")
 #define SIMT_NO_UNROLL _Pragma("unroll 1")
-#define SIMT_KERNEL(threads) __global__ void __launch_bounds__(threads)
+#define SIMT_KERNEL(...) __global__ void __launch_bounds__(__VA_ARGS__)
 // Bytes, since X may have a constructor that __shared__ does not allow.
 #define SIMT_SHARED_ARRAY(X, name, count)                                    \
   __shared__ __align__(16) unsigned char name##_bytes_[(count) * sizeof(X)]; \
@@ -26,6 +26,9 @@ SIMT_FN int thread_index() { return static_cast<int>(threadIdx.x); }
 SIMT_FN int block_index() { return static_cast<int>(blockIdx.x); }
 SIMT_FN int block_count() { return static_cast<int>(gridDim.x); }
 SIMT_FN void sync_block() { __syncthreads(); }
+// By name, so that no compiler takes it for the sync of all: a warp counts as a whole, wherever it
+// stands.
+SIMT_FN void meet_block() { asm volatile("barrier.sync.aligned 0;" : : : "memory"); }
 
 // W consecutive threads of a warp. Several groups of a warp may stand at different words: each names
 // its own lanes alone.

@@ -13,7 +13,7 @@
 #define SIMT_CONSTANT static constexpr
 #define SIMT_UNROLL
 #define SIMT_NO_UNROLL
-#define SIMT_KERNEL(threads) void
+#define SIMT_KERNEL(...) void
 #define SIMT_SHARED_ARRAY(X, name, count)                       \
   X* const name = static_cast<X*>(simt::emulator::shared_array( \
       #name, sizeof(X), simt::emulator::least_access<X>, count, __FILE__, __LINE__))
@@ -45,6 +45,7 @@ int thread_index();
 int block_index();
 int block_count();
 void sync_block(site where);
+void meet_block(site where);
 // Stops the calling lane until all `width` lanes of its group stand at this word with this argument.
 void meet_group(const char* word, int width, int argument, void* value, finish_word finish,
                 site where);
@@ -102,6 +103,7 @@ inline int thread_index() { return emulator::thread_index(); }
 inline int block_index() { return emulator::block_index(); }
 inline int block_count() { return emulator::block_count(); }
 inline void sync_block(SIMT_SITE_) { emulator::sync_block({file, line}); }
+inline void meet_block(SIMT_SITE_) { emulator::meet_block({file, line}); }
 
 template <int W>
 struct warp_group {

@@ -181,9 +181,10 @@ def _fast_shapes(operation, variant):
     sizes = (1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64) if plain else (1, 3, 8, 17, 33)
     shapes = [(n, n) for n in sizes]
     if operation not in SQUARE_ONLY:
-        shapes += [(3, 2), (2, 3), (12, 8), (8, 12), (36, 9), (9, 36)]
+        shapes += [(3, 2), (2, 3), (12, 8), (8, 12), (36, 9), (9, 36), (64, 32)]
         if plain:
             shapes += [(256, 4), (4, 256), (1, 64), (64, 1), (96, 64), (64, 96)]
+            shapes += [(32, 64), (100, 32)]
     return shapes
 
 

@@ -18,7 +18,7 @@ UNDERFLOW = ("subnormal", "near_underflow")
 
 def _small(case):
     """The case with a few matrices of each family, or None where they take too long."""
-    if case.slow or max(case.m, case.n) > 64 or min(case.m, case.n) > 33:
+    if case.slow or max(case.m, case.n) > 128 or min(case.m, case.n) > 33:
         return None
     few = 40 if case.expect == "not_finite" else 3 if max(case.m, case.n) <= 8 else 1
     return dataclasses.replace(case, count=min(case.count, few))

@@ -157,24 +157,32 @@ bool Block::run(int index) {
 
 // ---- words ----
 
-void Block::wait_for_block(simt::emulator::site where) {
+void Block::wait_for_block(const char* word, simt::emulator::site where) {
   Lane* self = running_;
   self->state = State::kAtBarrier;
-  self->word = "sync_block";
+  self->word = word;
   self->site = where;
   if (++waiting_for_block_ == launch_.threads) {
-    const auto other = std::find_if(lanes_.begin(), lanes_.end(), [&](const Lane& lane) {
-      return !same_place(lane.site, where);
-    });
-    if (other != lanes_.end()) {
-      fail(Fault::kDivergentBarrier,
-           launch_.kernel + ": " + name_of(*self) + " waits at " + place_of(where) + ", " +
-               name_of(*other) + " at " + place_of(other->site),
-           0);
-    }
+    check_barrier();
     release_block();
   }
   suspend();
+}
+
+// All lanes have come: to one word, and to one place of it; those of other warps may meet
+// meet_block() at other places.
+void Block::check_barrier() {
+  const bool apart = std::strcmp(lanes_[0].word, "meet_block") == 0;
+  for (size_t i = 1; i < lanes_.size(); ++i) {
+    const Lane& lane = lanes_[i];
+    const Lane& other = lanes_[apart ? i / 32 * 32 : 0];
+    if (std::strcmp(lane.word, lanes_[0].word) == 0 && same_place(lane.site, other.site)) continue;
+    fail(Fault::kDivergentBarrier,
+         launch_.kernel + ": " + name_of(lane) + " waits at " + lane.word + " (" +
+             place_of(lane.site) + "), " + name_of(other) + " at " + other.word + " (" +
+             place_of(other.site) + ")",
+         0);
+  }
 }
 
 void Block::release_block() {

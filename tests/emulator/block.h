@@ -48,7 +48,8 @@ class Block {
   int lane_index() const { return static_cast<int>(running_ - lanes_.data()); }
   int index() const { return index_; }
   const Launch& launch() const { return launch_; }
-  void wait_for_block(simt::emulator::site where);
+  // "sync_block", for all at one place, or "meet_block", for each warp at one.
+  void wait_for_block(const char* word, simt::emulator::site where);
   void wait_for_group(const char* word, int width, int argument, void* value,
                       simt::emulator::finish_word finish, simt::emulator::site where);
   void* shared_array(const char* name, int element_bytes, int least_bytes, int count,
@@ -67,6 +68,7 @@ class Block {
   void resume(Lane* lane);
   void suspend();
   [[noreturn]] void stop();
+  void check_barrier();
   void release_block();
   void release_group(int first, int width);
   void diagnose();

@@ -85,6 +85,22 @@ SIMT_KERNEL(64) divergent_barrier(arguments x) {
   }
   x.out[simt::thread_index()] = 1.0f;
 }
+SIMT_KERNEL(64) warp_at_two_places(arguments x) {
+  if (simt::thread_index() < 48) {
+    simt::meet_block();
+  } else {
+    simt::meet_block();
+  }
+  x.out[simt::thread_index()] = 1.0f;
+}
+SIMT_KERNEL(64) different_barriers(arguments x) {
+  if (simt::thread_index() < 32) {
+    simt::meet_block();
+  } else {
+    simt::sync_block();
+  }
+  x.out[simt::thread_index()] = 1.0f;
+}
 SIMT_KERNEL(64) early_return(arguments x) {
   const int lane = simt::thread_index();
   x.out[lane] = 1.0f;

@@ -79,6 +79,27 @@ SIMT_KERNEL(64) words(arguments x) {
   x.out[simt::block_index() * 64 + simt::thread_index()] = right;
 }
 
+// One warp makes what the other takes, a turn later; each meets the barrier in its own loop.
+SIMT_KERNEL(64) roles(arguments x) {
+  SIMT_SHARED_ARRAY(float, made, 64);
+  const int thread = simt::thread_index(), lane = thread % 32;
+  float* const own = x.out + simt::block_index() * 64;
+  if (thread < 32) {
+    for (int turn = 0; turn < 4; ++turn) {
+      made[turn % 2 * 32 + lane] = x.in[lane] + static_cast<float>(turn);
+      simt::meet_block();
+    }
+    own[thread] = 0.0f;
+  } else {
+    float sum = 0.0f;
+    for (int turn = 0; turn < 4; ++turn) {
+      simt::meet_block();
+      sum += made[turn % 2 * 32 + 31 - lane];
+    }
+    own[thread] = sum;
+  }
+}
+
 // Lanes hand on through device memory, in order.
 SIMT_KERNEL(64) through_device(arguments x) {
   const int lane = simt::thread_index();

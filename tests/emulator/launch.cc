@@ -47,7 +47,8 @@ using lanepack::emulator::Block;
 int thread_index() { return Block::current()->lane_index(); }
 int block_index() { return Block::current()->index(); }
 int block_count() { return Block::current()->launch().blocks; }
-void sync_block(site where) { Block::current()->wait_for_block(where); }
+void sync_block(site where) { Block::current()->wait_for_block("sync_block", where); }
+void meet_block(site where) { Block::current()->wait_for_block("meet_block", where); }
 void meet_group(const char* word, int width, int argument, void* value, finish_word finish,
                 site where) {
   Block::current()->wait_for_group(word, width, argument, value, finish, where);

@@ -43,7 +43,7 @@ Status launch(const char* caller, const ProblemKey& key, const Launch& where,
   const ContextGuard guard(*driver, *device);
   Result result = guard.result();
   if (result != 0) return fail_device(caller, *driver, "the device's context", result);
-  Function functions[2] = {};
+  Function functions[LaunchPlan::kMost] = {};
   // All are there before the first is put on the stream.
   for (int i = 0; i < plan.count; ++i) {
     status = find_kernel(caller, *driver, *device, plan.kernels[i], &functions[i]);

@@ -31,7 +31,8 @@ struct KernelPlan {
 
 // The launches of one call, in their order on the stream; all get the same arguments.
 struct LaunchPlan {
-  KernelPlan kernels[2];
+  static constexpr int kMost = 4;
+  KernelPlan kernels[kMost];
   int count;
   int64_t parts = 1;  // of each matrix: its right-hand sides, or blocks of them
   int64_t

@@ -22,12 +22,14 @@ bool plan_eigh_thread(const ProblemKey& key, LaunchPlan* plan) {
 
 namespace {
 
-// Lanes to a matrix in the iteration: each holds 4 real rows in float32 and 2 in float64, 3 of 24
-// (docs/measurements: more lanes repeat the chain of scalars, fewer hold more shared memory).
-int ql_lanes(Dtype dtype, int order) {
-  const int parts = is_complex(dtype) ? 2 : 1;
-  if (order == 24) return 8 * parts;
-  return order * parts / (real_dtype(dtype) == Dtype::kF64 ? 2 : 4);
+// Matrices of a block in the iteration, 512 real rows of float32 in all: a lane makes the rotations of
+// each, and what makes them waits for the longest.
+int ql_matrices(Dtype dtype, int order) {
+  const int rows = order * (is_complex(dtype) ? 2 : 1);
+  const int most = real_dtype(dtype) == Dtype::kF64 ? 256 : 512;
+  int matrices = 32;
+  while (matrices * rows > most) matrices /= 2;
+  return matrices;
 }
 
 }  // namespace
@@ -45,16 +47,20 @@ bool plan_eigh_warp(const ProblemKey& key, LaunchPlan* plan) {
   std::snprintf(reduce.name, sizeof(reduce.name), "eigh::kernel_reduce<%s, %d, %d, %s, %d>", scalar,
                 order, lanes, vectors ? "true" : "false", threads);
   KernelPlan& iterate = plan->kernels[1];
-  if (!vectors && real_dtype(key.dtype) == Dtype::kF32) {
+  if (vectors) {
+    const int matrices = ql_matrices(key.dtype, order);
+    const int rows = matrices * order * (is_complex(key.dtype) ? 2 : 1);
+    iterate = {"eigh_warp", "", kMakers + rows, matrices, 0};
+    std::snprintf(iterate.name, sizeof(iterate.name), "eigh::kernel_ql<%s, %d, %d, %d, %d>", scalar,
+                  order, matrices, iterate.threads, kTurningBlocks);
+  } else if (real_dtype(key.dtype) == Dtype::kF32) {
     const int bisecting = order == 24 ? 8 : order / 2;
     iterate = {"eigh_warp", "", 64, 64 / bisecting, 0};
     std::snprintf(iterate.name, sizeof(iterate.name), "eigh::kernel_bisection<%s, %d, %d>", scalar,
                   order, bisecting);
   } else {
-    const int iterating = vectors ? ql_lanes(key.dtype, order) : 1;
-    iterate = {"eigh_warp", "", 32, 32 / iterating, 0};
-    std::snprintf(iterate.name, sizeof(iterate.name), "eigh::kernel_ql<%s, %d, %d, %s>", scalar,
-                  order, iterating, vectors ? "true" : "false");
+    iterate = {"eigh_warp", "", 32, 32, 0};
+    std::snprintf(iterate.name, sizeof(iterate.name), "eigh::kernel_values<%s, %d>", scalar, order);
   }
   // struct tridiagonal of tridiagonalise_warp.simt.h
   plan->workspace_bytes = key.batch * (2 * key.n + 2) * size_bytes(real_dtype(key.dtype));

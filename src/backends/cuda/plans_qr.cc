@@ -24,10 +24,13 @@ bool plan_qr_thread(const ProblemKey& key, LaunchPlan* plan) {
   return true;
 }
 
-bool plan_qr_warp(const ProblemKey& key, LaunchPlan* plan) {
+namespace {
+
+// A column in the registers of each lane. False where it does not fit.
+bool plan_one_warp(const ProblemKey& key, LaunchPlan* plan) {
   const int64_t m = key.m, n = key.n, rows = key.full ? m : std::min(m, n);
   const int64_t columns = key.want_q ? std::max(n, rows) : n;
-  if (m < 1 || n < 1 || columns > kWarpMaxN || rows > kWarpMaxN) return false;
+  if (columns > kWarpMaxN || rows > kWarpMaxN) return false;
   const int64_t bytes = size_bytes(key.dtype);
   const int height = m <= 64 ? round_up(m, 8) : round_up(m, 32), lanes = lanes_for(columns);
   // What a lane holds in registers: more spills.
@@ -45,6 +48,33 @@ bool plan_qr_warp(const ProblemKey& key, LaunchPlan* plan) {
   std::snprintf(kernel.name, sizeof(kernel.name), "qr::kernel_warp<%s, %d, %d, %s, %d>",
                 scalar_name(key.dtype), height, lanes, key.want_q ? "true" : "false", threads);
   return true;
+}
+
+// Columns spread over the warps of a block; R first, then Q.
+bool plan_parts(const ProblemKey& key, LaunchPlan* plan) {
+  if (key.n > kWarpMaxN || key.n >= key.m || key.m > kBlockMaxM) return false;
+  const int64_t bytes = size_bytes(key.dtype);
+  const int height = round_up(key.m, 32), parts = parts_for(height, bytes);
+  *plan = {};
+  plan->count = key.want_q ? 2 : 1;
+  const char* const names[] = {"factor", "form"};
+  for (int i = 0; i < plan->count; ++i) {
+    KernelPlan& kernel = plan->kernels[i];
+    kernel = {"qr_warp", "", 32 * parts, 1, 0};
+    std::snprintf(kernel.name, sizeof(kernel.name), "qr::kernel_%s<%s, %d, %d, %d>", names[i],
+                  scalar_name(key.dtype), height, parts, kernel.threads);
+  }
+  // reflectors_of() and finite_of() of householder_block.simt.h
+  plan->workspace_bytes =
+      key.batch * (key.n * (height + 1) * bytes + size_bytes(real_dtype(key.dtype)));
+  return true;
+}
+
+}  // namespace
+
+bool plan_qr_warp(const ProblemKey& key, LaunchPlan* plan) {
+  if (key.m < 1 || key.n < 1) return false;
+  return plan_one_warp(key, plan) || plan_parts(key, plan);
 }
 
 }  // namespace lanepack::cuda

@@ -31,39 +31,83 @@ bool plan_svd_thread(const ProblemKey& key, LaunchPlan* plan) {
 
 namespace {
 
-// Lanes to a matrix in the iteration: each holds 4 real rows of U and V in float32 and 2 in float64,
-// 3 of 24.
-int qr_lanes(Dtype dtype, int order) {
-  const int parts = is_complex(dtype) ? 2 : 1;
-  if (order == 24) return 8 * parts;
-  return order * parts / (real_dtype(dtype) == Dtype::kF64 ? 2 : 4);
+// Matrices of a block in the iteration, 512 real rows of U and V in float32 in all: a lane makes the
+// rotations of each, and what makes them waits for the longest.
+int qr_matrices(Dtype dtype, int order) {
+  const int rows = 2 * order * (is_complex(dtype) ? 2 : 1);
+  const int most = real_dtype(dtype) == Dtype::kF64 ? 256 : 512;
+  int matrices = 32;
+  while (matrices * rows > most) matrices /= 2;
+  return matrices;
+}
+
+// The two kernels for m and n to 32, appended to the plan; of R where `tall`.
+void add_bidiagonal(const ProblemKey& key, int64_t longest, bool tall, LaunchPlan* plan) {
+  const bool vectors = key.operation == Operation::kSvd;
+  const int order = round_up(longest, 8), lanes = lanes_for(longest);
+  const char* scalar = scalar_name(key.dtype);
+  const char* of_r = tall ? "true" : "false";
+  const char* with_vectors = vectors ? "true" : "false";
+  KernelPlan& reduce = plan->kernels[plan->count++];
+  // A row and a column that do not both fit in the registers of a lane.
+  if (order * size_bytes(key.dtype) > 256) {
+    reduce = {"svd_warp", "", 64, 1, 0};
+    std::snprintf(reduce.name, sizeof(reduce.name),
+                  "svd::kernel_bidiagonalise_apart<%s, %d, %s, %s>", scalar, order, with_vectors,
+                  of_r);
+  } else {
+    const int threads = order * size_bytes(key.dtype) <= 128 ? 64 : 32;
+    reduce = {"svd_warp", "", threads, threads / lanes, 0};
+    std::snprintf(reduce.name, sizeof(reduce.name),
+                  "svd::kernel_bidiagonalise<%s, %d, %d, %s, %s, %d>", scalar, order, lanes,
+                  with_vectors, of_r, threads);
+  }
+  KernelPlan& iterate = plan->kernels[plan->count++];
+  if (!vectors) {
+    iterate = {"svd_warp", "", 32, 32, 0};
+    std::snprintf(iterate.name, sizeof(iterate.name), "svd::kernel_values<%s, %d, %s>", scalar,
+                  order, of_r);
+    return;
+  }
+  const int matrices = qr_matrices(key.dtype, order);
+  const int rows = 2 * order * (is_complex(key.dtype) ? 2 : 1);
+  iterate = {"svd_warp", "", kMakers + matrices * rows, matrices, 0};
+  std::snprintf(iterate.name, sizeof(iterate.name),
+                "svd::kernel_implicit_qr<%s, %d, %d, %s, %d, %d>", scalar, order, matrices, of_r,
+                iterate.threads, kTurningBlocks);
+}
+
+// One of the kernels around them.
+void add_parts(const ProblemKey& key, const char* name, int height, LaunchPlan* plan) {
+  const int parts = parts_for(height, size_bytes(key.dtype));
+  KernelPlan& kernel = plan->kernels[plan->count++];
+  kernel = {"svd_warp", "", 32 * parts, 1, 0};
+  std::snprintf(kernel.name, sizeof(kernel.name), "svd::kernel_%s<%s, %d, %d, %d>", name,
+                scalar_name(key.dtype), height, parts, kernel.threads);
 }
 
 }  // namespace
 
 bool plan_svd_warp(const ProblemKey& key, LaunchPlan* plan) {
   const int64_t longer = std::max(key.m, key.n), shorter = std::min(key.m, key.n);
-  // A row and a column of complex128 to 32 do not fit in the registers of a lane.
-  const int64_t most = key.dtype == Dtype::kC128 ? 16 : kWarpMaxN;
-  if (shorter < 1 || longer > most || key.jacobi) return false;
+  if (shorter < 1 || shorter > kWarpMaxN || longer > kBlockMaxM || key.jacobi) return false;
   *plan = {};
-  const bool vectors = key.operation == Operation::kSvd;
-  const int order = round_up(longer, 8), lanes = lanes_for(longer);
-  const char* scalar = scalar_name(key.dtype);
-  const char* with_vectors = vectors ? "true" : "false";
-  const int threads = order * size_bytes(key.dtype) <= 128 ? 64 : 32;
-  plan->count = 2;
-  KernelPlan& reduce = plan->kernels[0];
-  reduce = {"svd_warp", "", threads, threads / lanes, 0};
-  std::snprintf(reduce.name, sizeof(reduce.name), "svd::kernel_bidiagonalise<%s, %d, %d, %s, %d>",
-                scalar, order, lanes, with_vectors, threads);
-  const int iterating = vectors ? qr_lanes(key.dtype, order) : 1;
-  KernelPlan& iterate = plan->kernels[1];
-  iterate = {"svd_warp", "", 32, 32 / iterating, 0};
-  std::snprintf(iterate.name, sizeof(iterate.name), "svd::kernel_implicit_qr<%s, %d, %d, %s>",
-                scalar, order, iterating, with_vectors);
-  // struct bidiagonal of bidiagonalise_warp.simt.h
-  plan->workspace_bytes = key.batch * (2 * shorter + 1) * size_bytes(real_dtype(key.dtype));
+  const int64_t reals = size_bytes(real_dtype(key.dtype));
+  if (longer <= kWarpMaxN) {
+    add_bidiagonal(key, longer, false, plan);
+    // struct bidiagonal of bidiagonalise_warp.simt.h
+    plan->workspace_bytes = key.batch * (2 * shorter + 1) * reals;
+    return true;
+  }
+  const int height = round_up(longer, 32);
+  add_parts(key, "qr_first", height, plan);
+  add_bidiagonal(key, shorter, true, plan);
+  if (key.operation == Operation::kSvd) add_parts(key, "apply_q", height, plan);
+  // struct tall_workspace of qr_first_block.simt.h
+  const int64_t square = (key.batch * shorter * shorter / 16 + 1) * 16;
+  plan->workspace_bytes =
+      (2 * square + key.batch * shorter * (height + 1)) * size_bytes(key.dtype) +
+      key.batch * (2 * shorter + 2) * reals;
   return true;
 }
 

@@ -4,11 +4,9 @@
 // memory once, where all lanes read it; no sum runs across lanes, and the same copy serves the
 // backward formation of Q (4096 matrices of 32 x 32, float32, on an H200: 41 us).
 // Registers are shifted: entry i of a column stands for row k + i at step k, so that k is a loop's
-// index and not a register's. Steps come in blocks of kBlock with the length that is left.
+// index and not a register's. Steps come in blocks of steps::kBlock with the length that is left.
 
 namespace qr {
-
-SIMT_CONSTANT int kBlock = 8;
 
 // The shared memory of a matrix.
 template <class S, int kM, int kW>
@@ -143,21 +141,19 @@ SIMT_FN void form_block(SIMT_PRIVATE S (&x)[kM], const warp_memory<S>& memory, i
   }
 }
 
-SIMT_FN int clipped(int x, int most) { return x < most ? x : most; }
-
 // All steps: kFrom is where the block starts.
 template <int kFrom, int kM, int kW, class S>
 struct warp_blocks {
   static constexpr int kL = kM - kFrom;
-  static constexpr bool kMore = kFrom + kBlock < kW && kFrom + kBlock < kM;
-  using Next = warp_blocks<kMore ? kFrom + kBlock : -1, kM, kW, S>;
+  static constexpr bool kMore = kFrom + steps::kBlock < kW && kFrom + steps::kBlock < kM;
+  using Next = warp_blocks<kMore ? kFrom + steps::kBlock : -1, kM, kW, S>;
   static SIMT_FN void factor(SIMT_PRIVATE S (&a)[kM], const warp_memory<S>& memory, int count) {
-    factor_block<kL, kM, kW>(a, memory, kFrom, clipped(count, kFrom + kBlock));
+    factor_block<kL, kM, kW>(a, memory, kFrom, steps::clipped(count, kFrom + steps::kBlock));
     Next::factor(a, memory, count);
   }
   static SIMT_FN void form(SIMT_PRIVATE S (&x)[kM], const warp_memory<S>& memory, int count) {
     Next::form(x, memory, count);
-    form_block<kL, kM, kW>(x, memory, kFrom, clipped(count, kFrom + kBlock));
+    form_block<kL, kM, kW>(x, memory, kFrom, steps::clipped(count, kFrom + steps::kBlock));
   }
 };
 template <int kM, int kW, class S>
@@ -203,7 +199,7 @@ kernel_warp(arguments args) {
                                  mine + L::kVectors + L::kR + L::kHeads};
   const simt::warp_group<kW> group;
   const int lane = group.lane();
-  const int count = clipped(args.m, args.n);
+  const int count = steps::clipped(args.m, args.n);
   for (simt::int64 first = static_cast<simt::int64>(simt::block_index()) * kGroups;
        first < args.batch; first += static_cast<simt::int64>(simt::block_count()) * kGroups) {
     // a group past the last matrix repeats it and stores nothing

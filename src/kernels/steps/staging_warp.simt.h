@@ -48,6 +48,14 @@ SIMT_FN SIMT_GLOBAL S* matrix_of(const view& x, simt::int64 matrix) {
   return reinterpret_cast<SIMT_GLOBAL S*>(x.data) + matrix * x.batch;
 }
 
+// The transpose.
+SIMT_FN view transposed(const view& x) {
+  const int layout = x.layout == kPackedRows      ? kPackedColumns
+                     : x.layout == kPackedColumns ? kPackedRows
+                                                  : kStrided;
+  return {x.data, x.column, x.row, x.batch, layout};
+}
+
 // Whether the packets of a column do not reach into the next one.
 template <class S>
 SIMT_FN bool columns_are_packets(const view& x, int rows) {

@@ -63,11 +63,7 @@ SIMT_FN void load_both(const arguments& args, simt::int64 matrix, bool wide, SIM
   const int lane = group.lane();
   steps::view x = args.a;
   const bool exchanged = x.row != 1;
-  if (exchanged) {
-    x.row = args.a.column;
-    x.column = args.a.row;
-    x.layout = x.layout == steps::kPackedRows ? steps::kPackedColumns : steps::kStrided;
-  }
+  if (exchanged) x = steps::transposed(x);
   const int m = exchanged ? args.n : args.m, n = exchanged ? args.m : args.n;
   group.sync();
   steps::load_tile<kN, kW>(x, matrix, m, n, tile);
@@ -190,21 +186,19 @@ SIMT_FN void unit_row(int lane, SIMT_PRIVATE S (&q)[kN]) {
   }
 }
 
-// U_b, its first n columns or with full all m, and V_b.
+// U_b, its first n columns or with full all m.
 template <int kN, int kW, class S>
-SIMT_FN void form_factors(const arguments& args, simt::int64 matrix, bool wide, bool valid,
-                          const bidiagonal_memory<S>& memory) {
+SIMT_FN void form_left(const arguments& args, simt::int64 matrix, bool wide, bool valid,
+                       const bidiagonal_memory<S>& memory) {
   constexpr int kStride = bidiagonal_layout<S, kN, kW>::kStride;
   const simt::warp_group<kW> group;
   const int lane = group.lane();
   const int m = wide ? args.n : args.m, n = wide ? args.m : args.n;
-  const steps::view& view_u = wide ? args.vh : args.u;
-  const steps::view& view_v = wide ? args.u : args.vh;
-  const raw_factor u = raw_factor_of(view_u, wide, m), v = raw_factor_of(view_v, !wide, n);
+  const steps::view view = steps::select_view(wide, args.vh, args.u);
+  const raw_factor u = raw_factor_of(view, wide, m);
   S q[kN];
-  group.sync();
   unit_row(lane, q);
-  SIMT_GLOBAL S* to = steps::matrix_of<S>(view_u, matrix) + lane * u.row;
+  SIMT_GLOBAL S* to = steps::matrix_of<S>(view, matrix) + lane * u.row;
   const bool stores = valid && lane < m;
   steps::row_blocks<0, 0, kW, kN, S>::form(q, memory.left, kStride, memory.left_heads,
                                            memory.left_tau, to, u.column, stores, n);
@@ -214,15 +208,39 @@ SIMT_FN void form_factors(const arguments& args, simt::int64 matrix, bool wide, 
       if (n + j < m) to[(n + j) * u.column] = q[j];
     }
   }
+}
+// V_b.
+template <int kN, int kW, class S>
+SIMT_FN void form_right(const arguments& args, simt::int64 matrix, bool wide, bool valid,
+                        const bidiagonal_memory<S>& memory) {
+  constexpr int kStride = bidiagonal_layout<S, kN, kW>::kStride;
+  const simt::warp_group<kW> group;
+  const int lane = group.lane();
+  const int n = wide ? args.m : args.n;
+  const steps::view view = steps::select_view(wide, args.u, args.vh);
+  const raw_factor v = raw_factor_of(view, !wide, n);
+  S q[kN];
   unit_row(lane, q);
-  to = steps::matrix_of<S>(view_v, matrix) + lane * v.row;
+  SIMT_GLOBAL S* to = steps::matrix_of<S>(view, matrix) + lane * v.row;
   steps::row_blocks<0, 1, kW, kN, S>::form(q, memory.right, kStride, memory.right_heads,
                                            memory.right_tau, to, v.column, valid && lane < n, n);
 }
 
-template <class S, int kN, int kW, bool kVectors, int kThreads>
+// The scale of R is that of a tall A besides its own.
+template <class S, bool kTall>
+SIMT_FN void store_exponent(const arguments& given, simt::int64 matrix,
+                            const bidiagonal<simt::real_of<S>>& t,
+                            const steps::group_prepared<simt::real_of<S>>& p) {
+  using T = simt::real_of<S>;
+  T exponent = p.bad ? simt::not_a_number<T>() : p.exponent;
+  if (kTall) exponent = exponent + tall_workspace_of<S>(given).exponents[matrix];
+  *t.exponent = exponent;
+}
+
+// kTall: the second problem of a tall A.
+template <class S, int kN, int kW, bool kVectors, bool kTall, int kThreads>
 SIMT_KERNEL(kThreads)
-kernel_bidiagonalise(arguments args) {
+kernel_bidiagonalise(arguments given) {
   using T = simt::real_of<S>;
   using L = bidiagonal_layout<S, kN, kW>;
   constexpr int kGroups = kThreads / kW, kScratch = 2 * L::kVectors;
@@ -235,6 +253,7 @@ kernel_bidiagonalise(arguments args) {
       heads, heads + kN,         heads + 2 * kN,  heads + 3 * kN};
   const simt::warp_group<kW> group;
   const int lane = group.lane();
+  const arguments args = kTall ? second_problem<S>(given) : given;
   const bool wide = args.m < args.n;
   const int n = wide ? args.m : args.n;
   for (simt::int64 first = static_cast<simt::int64>(simt::block_index()) * kGroups;
@@ -247,9 +266,13 @@ kernel_bidiagonalise(arguments args) {
     const steps::group_prepared<T> p = steps::prepare_column<kW>(column);
     steps::scale_column<kW>(p, row);
     const bidiagonal<T> t = bidiagonal_of<T>(args, n, matrix);
+    if (valid && lane == 0) store_exponent<S, kTall>(given, matrix, t, p);
     bidiagonal_blocks<0, kN, kW, S>::run(row, column, memory, t, valid, n);
-    if (valid && lane == 0) *t.exponent = p.bad ? simt::not_a_number<T>() : p.exponent;
-    if (kVectors) form_factors<kN, kW>(args, matrix, wide, valid, memory);
+    group.sync();
+    if (kVectors) {
+      form_left<kN, kW>(args, matrix, wide, valid, memory);
+      form_right<kN, kW>(args, matrix, wide, valid, memory);
+    }
     group.sync();
   }
 }

@@ -2,12 +2,13 @@
 // The parts of the text "eigh_warp", in order.
 #include "kernels/steps/householder_thread.simt.h"
 #include "kernels/steps/report.simt.h"
+#include "kernels/steps/rotation_thread.simt.h"
 #include "kernels/steps/view.simt.h"
 // after what stands above
 #include "kernels/eigh/arguments.simt.h"
 #include "kernels/steps/staging_warp.simt.h"
 // after what stands above
-#include "kernels/steps/lane_rows_warp.simt.h"
+#include "kernels/steps/row_rotations_block.simt.h"
 #include "kernels/steps/shifted_warp.simt.h"
 // after what stands above
 #include "kernels/eigh/tridiagonalise_warp.simt.h"

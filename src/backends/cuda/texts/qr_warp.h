@@ -7,4 +7,7 @@
 #include "kernels/qr/arguments.simt.h"
 #include "kernels/steps/staging_warp.simt.h"
 // after what stands above
+#include "kernels/steps/shifted_warp.simt.h"
+// after what stands above
+#include "kernels/qr/householder_block.simt.h"
 #include "kernels/qr/householder_warp.simt.h"
