@@ -37,7 +37,7 @@ SOLVE_ALGORITHMS = (
 # The same for CUDA devices (tests/cuda).
 CUDA_ALGORITHMS = {
     "qr": ("qr.small.thread", "qr.householder.warp", "vendor"),
-    "eigh": ("eigh.small.thread", "eigh.implicit_ql.warp", "vendor"),
+    "eigh": ("eigh.small.thread", "eigh.implicit_ql.warp", "eigh.vendor"),
     "svd": ("svd.small.thread", "svd.implicit_qr.warp", "vendor"),
 }
 OPERATION_FAMILY = {"qr": "qr", "eigh": "eigh", "eigvalsh": "eigh", "svd": "svd", "svdvals": "svd"}
