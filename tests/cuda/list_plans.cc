@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads problems, one a line ("operation dtype m n full want_q", the first two as in lanepack.h), and
-// prints the kernels of every plan that serves them: text, name expression, threads of a block.
+// prints the kernels of every plan that serves them: text, name expression, threads of a block. Ahead
+// of them the kernels around the vendor's routines, which no size changes.
 #include <cstdio>
 
 #include "backends/cuda/plan.h"
+#include "backends/vendor_cuda/plan.h"
 
 namespace {
 
@@ -11,12 +13,27 @@ using lanepack::ProblemKey;
 using lanepack::cuda::LaunchPlan;
 using Plan = bool (*)(const ProblemKey&, LaunchPlan*);
 
-void print(Plan plan, const ProblemKey& key) {
-  LaunchPlan launch;
-  if (!plan(key, &launch)) return;
+void print(const LaunchPlan& launch) {
   for (int i = 0; i < launch.count; ++i) {
     const auto& kernel = launch.kernels[i];
     std::printf("%s\t%s\t%d\n", kernel.text, kernel.name, kernel.threads);
+  }
+}
+
+void print(Plan plan, const ProblemKey& key) {
+  LaunchPlan launch;
+  if (plan(key, &launch)) print(launch);
+}
+
+void print_vendor() {
+  using lanepack::Dtype;
+  using lanepack::vendor_cuda::plan_step;
+  using lanepack::vendor_cuda::Step;
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kF64, Dtype::kC64, Dtype::kC128}) {
+    for (const Step step : {Step::kMeasure, Step::kPrepare, Step::kFinish}) {
+      print(plan_step(step, dtype));
+    }
+    if (!lanepack::is_complex(dtype)) print(plan_step(Step::kReport, dtype));
   }
 }
 
@@ -24,6 +41,7 @@ void print(Plan plan, const ProblemKey& key) {
 
 int main() {
   using namespace lanepack::cuda;
+  print_vendor();
   int operation = 0, dtype = 0, m = 0, n = 0, full = 0, want_q = 0;
   while (std::scanf("%d %d %d %d %d %d", &operation, &dtype, &m, &n, &full, &want_q) == 6) {
     ProblemKey key{};
