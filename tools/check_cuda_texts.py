@@ -67,7 +67,7 @@ SAMPLE_SQUARE = [3, 4, 8, 16, 32]
 SAMPLE_SHAPES = [(8, 3), (64, 32)]
 # Of the sample, what is compiled for the other architectures and by other releases of NVRTC.
 OTHER_ARCHITECTURES = ("sm_80", "sm_100")
-FEW = re.compile(r"<(float|simt::complex<double>), (4|32)\b|vendor::.*<float>")
+FEW = re.compile(r"<(float|simt::complex<double>), (4|32)\b|vendor::.*<float\b")
 
 
 class Kernel(NamedTuple):

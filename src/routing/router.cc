@@ -81,6 +81,7 @@ constexpr Rule kRules[] = {
     {kDeviceCuda, Family::kSvd, When::kJacobiDriver, "svd.small.thread"},
     {kDeviceCuda, Family::kSvd, When::kThreadSize, "svd.small.thread"},
     {kDeviceCuda, Family::kSvd, When::kWarpSize, "svd.implicit_qr.warp"},
+    {kDeviceCuda, Family::kSvd, When::kAlways, "svd.vendor"},
 };
 constexpr size_t kRuleCount = sizeof(kRules) / sizeof(kRules[0]);
 

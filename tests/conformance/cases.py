@@ -38,7 +38,7 @@ SOLVE_ALGORITHMS = (
 CUDA_ALGORITHMS = {
     "qr": ("qr.small.thread", "qr.householder.warp", "vendor"),
     "eigh": ("eigh.small.thread", "eigh.implicit_ql.warp", "eigh.vendor"),
-    "svd": ("svd.small.thread", "svd.implicit_qr.warp", "vendor"),
+    "svd": ("svd.small.thread", "svd.implicit_qr.warp", "svd.vendor", "vendor"),
 }
 OPERATION_FAMILY = {"qr": "qr", "eigh": "eigh", "eigvalsh": "eigh", "svd": "svd", "svdvals": "svd"}
 

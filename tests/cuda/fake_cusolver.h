@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cuSOLVER whose device memory is the host's (fake_cusolver.cc): what it is asked is computed by the
+// A cuSOLVER, and a cuBLAS, whose device memory is the host's (fake_cusolver.cc): what it is asked is computed by the
 // LAPACK of torch, so that what is put around it can be tested without a GPU.
 #ifndef LANEPACK_TESTS_CUDA_FAKE_CUSOLVER_H_
 #define LANEPACK_TESTS_CUDA_FAKE_CUSOLVER_H_
@@ -18,7 +18,8 @@ struct FakeSolver {
   void (*writes)(const void* data, size_t bytes);  // the same
   // What happened.
   int created;
-  int batched_calls, single_calls;
+  int batched_calls, single_calls;  // of the eigenvalue routines
+  int gemm_calls, geqrf_calls, orgqr_calls;
   int64_t largest_batch;
   void* stream;       // of the last routine's handle
   char problem[256];  // "": no argument was wrong, and a LAPACK was found

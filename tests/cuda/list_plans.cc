@@ -27,13 +27,11 @@ void print(Plan plan, const ProblemKey& key) {
 
 void print_vendor() {
   using lanepack::Dtype;
-  using lanepack::vendor_cuda::plan_step;
   using lanepack::vendor_cuda::Step;
   for (const Dtype dtype : {Dtype::kF32, Dtype::kF64, Dtype::kC64, Dtype::kC128}) {
-    for (const Step step : {Step::kMeasure, Step::kPrepare, Step::kFinish}) {
-      print(plan_step(step, dtype));
-    }
-    if (!lanepack::is_complex(dtype)) print(plan_step(Step::kReport, dtype));
+    lanepack::vendor_cuda::each_kernel(dtype, [](Step step, Dtype its, Dtype packed) {
+      print(lanepack::vendor_cuda::plan_step(step, its, packed));
+    });
   }
 }
 

@@ -40,6 +40,7 @@ class Vendor : public testing::Test {
     setenv("LANEPACK_CUDA_LIBRARY", LANEPACK_FAKE_DRIVER, 1);
     setenv("LANEPACK_NVRTC_LIBRARY", LANEPACK_FAKE_NVRTC, 1);
     setenv("LANEPACK_CUSOLVER_LIBRARY", LANEPACK_FAKE_CUSOLVER, 1);
+    setenv("LANEPACK_CUBLAS_LIBRARY", LANEPACK_FAKE_CUSOLVER, 1);
     driver_ = state_of<FakeDriver>(LANEPACK_FAKE_DRIVER, "fake_driver");
     solver_ = state_of<FakeSolver>(LANEPACK_FAKE_CUSOLVER, "fake_cusolver");
     ASSERT_NE(driver_, nullptr);
@@ -101,10 +102,10 @@ TEST_F(Vendor, RunsOneBatchedRoutineBetweenTheKernels) {
   EXPECT_EQ(solver_->stream, &root_);
   ASSERT_EQ(driver_->launch_count, 5);
   EXPECT_EQ(kernel(0), "lowered vendor::kernel_measure<float>");
-  EXPECT_EQ(kernel(1), "lowered vendor::kernel_prepare<float>");
-  EXPECT_EQ(kernel(2), "lowered vendor::kernel_report<float>");
-  EXPECT_EQ(kernel(3), "lowered vendor::kernel_finish<float>");
-  EXPECT_EQ(kernel(4), "lowered vendor::kernel_finish<float>");
+  EXPECT_EQ(kernel(1), "lowered vendor::kernel_prepare<float, float>");
+  EXPECT_EQ(kernel(2), "lowered vendor::kernel_report<float, float>");
+  EXPECT_EQ(kernel(3), "lowered vendor::kernel_finish<float, float>");
+  EXPECT_EQ(kernel(4), "lowered vendor::kernel_finish<float, float>");
   for (int i = 0; i < 5; ++i) EXPECT_EQ(driver_->launches[i].stream, &root_);
   EXPECT_EQ(driver_->context_depth, 0) << "a context was left current";
   arguments last = {};
@@ -218,6 +219,39 @@ TEST_F(Vendor, ClearsTheWorkspaceOfAFaultyRelease) {
   EXPECT_EQ(driver_->fills[0].value, 0u);
   EXPECT_EQ(driver_->fills[0].width, static_cast<size_t>(5 * 1000 + 512) / 4);
   EXPECT_EQ(driver_->fills[0].stream, &root_);
+}
+
+TEST_F(Vendor, TakesTheSvdOfABatchThroughItsGramMatrices) {
+  const int64_t m = 50, n = kOrder, batch = 5;
+  std::vector<float> a(static_cast<size_t>(batch * m * n)), u(a), s(a), vh(a);
+  lanepack_svd_args args = {};
+  args.call.struct_size = sizeof(args);
+  args.call.dtype = LANEPACK_DTYPE_F32;
+  args.call.device = LANEPACK_DEVICE_CUDA;
+  args.call.stream = &root_;
+  args.a = {a.data(), m, n, batch, 1, m, m * n};
+  args.u = {u.data(), m, n, batch, 1, m, m * n};
+  args.s = {s.data(), n, 1, batch, 1, n, n};
+  args.vh = {vh.data(), n, n, batch, 1, n, n * n};
+  int64_t bytes = 0;
+  ASSERT_EQ(lanepack_svd_workspace(&args, &bytes), LANEPACK_STATUS_OK) << lanepack_last_error();
+  workspace_.assign(static_cast<size_t>(bytes), 0);
+  args.call.workspace = workspace_.data();
+  args.call.workspace_bytes = bytes;
+  ASSERT_EQ(lanepack_svd(&args), LANEPACK_STATUS_OK) << lanepack_last_error();
+  EXPECT_STREQ(solver_->problem, "");
+  EXPECT_EQ(solver_->gemm_calls, 2);
+  EXPECT_EQ(solver_->batched_calls, 1);
+  EXPECT_EQ(solver_->geqrf_calls, batch);
+  EXPECT_EQ(solver_->orgqr_calls, batch);
+  EXPECT_EQ(kernel(1), "lowered vendor::kernel_prepare<float, double>");
+  EXPECT_EQ(kernel(2), "lowered vendor::kernel_report<float, double>");
+  args.u.data = args.vh.data = nullptr;  // values alone
+  ASSERT_EQ(lanepack_svd(&args), LANEPACK_STATUS_OK) << lanepack_last_error();
+  EXPECT_EQ(solver_->gemm_calls, 3);
+  EXPECT_EQ(solver_->geqrf_calls, batch);
+  args.call.dtype = LANEPACK_DTYPE_F64;  // torch's
+  EXPECT_EQ(lanepack_svd(&args), LANEPACK_STATUS_UNSUPPORTED);
 }
 
 TEST_F(Vendor, TellsOfARefusedRoutine) {

@@ -300,6 +300,7 @@ Status Session::enter(const char* caller, const ProblemKey&) {
   solver_ = emulator::solver();
   if (solver_ == nullptr) return fail(Status::kUnavailable, "%s: no fake cuSOLVER", caller);
   limits_.matrices = 3;  // so that a batch goes in parts
+  limits_.blas_bytes = 256;
   if (solver_->create(&handle_) != 0 || solver_->create_params(&params_) != 0) {
     return fail(Status::kInternal, "%s: no handle", caller);
   }
@@ -314,6 +315,14 @@ Status Session::open(const char* caller, const ProblemKey& key, void* stream) {
 
 Status Session::open_for_questions(const char* caller, const ProblemKey& key) {
   return enter(caller, key);
+}
+
+Status Session::use_blas(const char* caller, void*, int64_t) {
+  static const Blas* const found = open_blas(LANEPACK_FAKE_CUSOLVER);
+  blas_ = found;
+  if (blas_ == nullptr) return fail(Status::kUnavailable, "%s: no fake cuBLAS", caller);
+  blas_handle_ = reinterpret_cast<BlasHandle>(handle_);
+  return Status::kOk;
 }
 
 Status Session::clear(const char*, void* data, int64_t bytes) {

@@ -82,13 +82,11 @@ void list_vendor() {
   using lanepack::Dtype;
   using lanepack::vendor_cuda::Step;
   for (int i = 0; i < 4; ++i) {
-    const auto add = [i](Step step, Dtype dtype) {
-      const auto plan = lanepack::vendor_cuda::plan_step(step, dtype);
+    const auto add = [i](Step step, Dtype dtype, Dtype packed) {
+      const auto plan = lanepack::vendor_cuda::plan_step(step, dtype, packed);
       kernels[{plan.kernels[0].text, i}].insert(plan.kernels[0].name);
     };
-    const Dtype dtype = static_cast<Dtype>(i), real = lanepack::real_dtype(dtype);
-    for (const Step step : {Step::kMeasure, Step::kPrepare, Step::kFinish}) add(step, dtype);
-    for (const Step step : {Step::kReport, Step::kFinish}) add(step, real);
+    lanepack::vendor_cuda::each_kernel(static_cast<Dtype>(i), add);
   }
 }
 

@@ -62,6 +62,7 @@ def run(fakes, tmp_path):
             "LANEPACK_NVRTC_LIBRARY": str(fakes / "fake_nvrtc.so"),
             "FAKE_CUSOLVER": str(fakes / "fake_cusolver.so"),
             "LANEPACK_CUSOLVER_LIBRARY": str(fakes / "fake_cusolver.so"),
+            "LANEPACK_CUBLAS_LIBRARY": str(fakes / "fake_cusolver.so"),
             "LANEPACK_CACHE_DIR": str(tmp_path),
             **variables,
         }
@@ -108,19 +109,24 @@ with warnings.catch_warnings():
     warnings.simplefilter("error")
     L, V, info = call("eigh", A, "L")
     call("eigvalsh", A[:1], "U")
+names = [driver.fake_launch_kernel(i).decode() for i in range(driver.fake_launch_count())]
+for name, variant in (("svd", (True, None)), ("svdvals", (None,))):
+    U = call(name, A[:, :, :40].to(torch.complex64), *variant)[0]
+assert _cuda.route("svd", 300, 40, 3, dtype=A.dtype, routing=0, device_index=1) == "vendor"
+assert _cuda.route("svd", 300, 40, 3, dtype=torch.float64, routing=0, device_index=1) == "vendor"
 assert V.stride() == (90000, 1, 300) and L.shape == (3, 300) and info.dtype == torch.int32
 assert solver.fake_cusolver_problem() == b""
 assert solver.fake_cusolver_stream() == 0x1234
-assert solver.fake_cusolver_batched_calls() == solver.fake_cusolver_single_calls() == 1
+assert (solver.fake_cusolver_batched_calls(), solver.fake_cusolver_single_calls()) == (3, 1)
 assert _cuda.route("eigh", 300, 300, 3, dtype=A.dtype, routing=0, device_index=1) == "vendor"
 assert _cuda.route("eigh", 3, 3, 3, dtype=A.dtype, routing=0, device_index=1) == "eigh.small.thread"
 for i in range(driver.fake_launch_count()):
     assert driver.fake_launch_stream(i) == 0x1234
-    print(driver.fake_launch_kernel(i).decode())
+print(*names, sep="\\n")
 """)
     names = [line.removeprefix("lowered vendor::kernel_") for line in out.splitlines()]
-    around = ["measure<float>", "prepare<float>", "report<float>", "finish<float>"]
-    assert names == [*around, "finish<float>", *around]
+    around = ["measure<float>", *(f"{n}<float, float>" for n in ("prepare", "report", "finish"))]
+    assert names == [*around, "finish<float, float>", *around]
 
 
 def test_torch_takes_what_a_missing_cusolver_would(run):

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "core/platform/loaded_images.h"
 #include "symbol_versions.h"
@@ -40,7 +41,33 @@ bool resolve_all(void* handle, Solver* s) {
          resolve(handle, "cusolverDnSetStream", &s->set_stream) &&
          resolve(handle, "cusolverDnCreateParams", &s->create_params) &&
          resolve(handle, "cusolverDnXsyevd_bufferSize", &s->syevd_size) &&
-         resolve(handle, "cusolverDnXsyevd", &s->syevd);
+         resolve(handle, "cusolverDnXsyevd", &s->syevd) &&
+         resolve(handle, "cusolverDnXgeqrf_bufferSize", &s->geqrf_size) &&
+         resolve(handle, "cusolverDnXgeqrf", &s->geqrf) &&
+         resolve(handle, "cusolverDnDorgqr_bufferSize", &s->dorgqr_size) &&
+         resolve(handle, "cusolverDnDorgqr", &s->dorgqr) &&
+         resolve(handle, "cusolverDnZungqr_bufferSize", &s->zungqr_size) &&
+         resolve(handle, "cusolverDnZungqr", &s->zungqr);
+}
+
+std::unique_ptr<Blas> take_blas(const char* file, int flags) {
+  void* handle = dlopen(file, flags | RTLD_LAZY | RTLD_LOCAL);
+  if (handle == nullptr) return nullptr;
+  auto fresh = std::make_unique<Blas>();
+  const bool whole = resolve(handle, "cublasCreate_v2", &fresh->create) &&
+                     resolve(handle, "cublasSetStream_v2", &fresh->set_stream) &&
+                     resolve(handle, "cublasSetWorkspace_v2", &fresh->set_workspace) &&
+                     resolve(handle, "cublasDgemmStridedBatched", &fresh->dgemm_strided_batched) &&
+                     resolve(handle, "cublasZgemmStridedBatched", &fresh->zgemm_strided_batched);
+  return whole ? std::move(fresh) : nullptr;
+}
+
+std::unique_ptr<Blas> find_blas() {
+  const char* named = std::getenv("LANEPACK_CUBLAS_LIBRARY");
+  if (named != nullptr && named[0] != '\0') return take_blas(named, 0);
+  char path[4096];
+  if (!loaded_library_path("libcublas.", path, sizeof(path))) return nullptr;
+  return take_blas(path, RTLD_NOLOAD);
 }
 
 // Null if the file is not there or its cuSOLVER does not fit. A handle stays open: others may use
@@ -81,6 +108,7 @@ std::unique_ptr<Solver> find(int driver_version) {
 }
 
 std::atomic<const Solver*> g_solver{nullptr};
+std::atomic<const Blas*> g_blas{nullptr};
 std::mutex g_find_mutex;
 
 }  // namespace
@@ -102,6 +130,24 @@ const Solver* solver(int driver_version, const char** problem) {
   g_solver.store(fresh, std::memory_order_release);
   return fresh;
 }
+
+const Blas* blas(const char** problem) {
+  *problem = "";
+  const Blas* known = g_blas.load(std::memory_order_acquire);
+  if (known != nullptr) return known;
+  const std::lock_guard<std::mutex> lock(g_find_mutex);
+  known = g_blas.load(std::memory_order_acquire);
+  if (known != nullptr) return known;
+  const Blas* fresh = find_blas().release();
+  if (fresh == nullptr) {
+    *problem = "no cuBLAS was found (name its library in LANEPACK_CUBLAS_LIBRARY)";
+    return nullptr;
+  }
+  g_blas.store(fresh, std::memory_order_release);
+  return fresh;
+}
+
+const Blas* open_blas(const char* file) { return take_blas(file, 0).release(); }
 
 const Solver* open_solver(const char* file, int driver_version) {
   return take(file, 0, driver_version).release();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuSOLVER, opened at run time. What is used of its interface is declared here, as the documentation
+// cuSOLVER and cuBLAS, opened at run time. What is used of their interfaces is declared here, as the documentation
 // of CUDA 12 and 13 gives it.
 #ifndef LANEPACK_BACKENDS_VENDOR_CUDA_LIBRARY_H_
 #define LANEPACK_BACKENDS_VENDOR_CUDA_LIBRARY_H_
@@ -38,6 +38,19 @@ using SyevBatched = SolverStatus(SolverHandle, Params, int jobz, int uplo, int64
                                  DataType compute, void* device, size_t device_bytes, void* host,
                                  size_t host_bytes, int* info, int64_t batch);
 
+using GeqrfSize = SolverStatus(SolverHandle, Params, int64_t m, int64_t n, DataType a_type,
+                               const void* a, int64_t lda, DataType tau_type, const void* tau,
+                               DataType compute, size_t* device_bytes, size_t* host_bytes);
+using Geqrf = SolverStatus(SolverHandle, Params, int64_t m, int64_t n, DataType a_type, void* a,
+                           int64_t lda, DataType tau_type, void* tau, DataType compute,
+                           void* device, size_t device_bytes, void* host, size_t host_bytes,
+                           int* info);
+// Of the 32-bit interface, which counts its workspace in elements.
+using OrgqrSize = SolverStatus(SolverHandle, int m, int n, int k, const void* a, int lda,
+                               const void* tau, int* elements);
+using Orgqr = SolverStatus(SolverHandle, int m, int n, int k, void* a, int lda, const void* tau,
+                           void* work, int elements, int* info);
+
 // The functions under their names without "cusolverDn".
 struct Solver {
   SolverStatus (*get_version)(int* version);
@@ -47,6 +60,10 @@ struct Solver {
   SolverStatus (*create_params)(Params* params);
   SyevdSize* syevd_size;
   Syevd* syevd;
+  GeqrfSize* geqrf_size;
+  Geqrf* geqrf;
+  OrgqrSize *dorgqr_size, *zungqr_size;
+  Orgqr *dorgqr, *zungqr;
   // Null before CUDA 12.6.
   SyevBatchedSize* syev_batched_size;
   SyevBatched* syev_batched;
@@ -58,6 +75,33 @@ struct Solver {
 // that is loaded, as in torch's packages; the system's. Null if there is none, with `*problem` saying
 // so, and looked for again at the next call. Safe from several threads.
 const Solver* solver(int driver_version, const char** problem);
+
+struct BlasObject;
+using BlasHandle = BlasObject*;  // cublasHandle_t
+using BlasStatus = int;          // cublasStatus_t; 0: success
+
+enum Transposed : int { kAsIs = 0, kTransposed = 1, kAdjoint = 2 };  // cublasOperation_t
+
+// alpha and beta are on the host.
+using GemmStridedBatched = BlasStatus(BlasHandle, int a_op, int b_op, int m, int n, int k,
+                                      const void* alpha, const void* a, int lda, long long a_stride,
+                                      const void* b, int ldb, long long b_stride, const void* beta,
+                                      void* c, int ldc, long long c_stride, int batch);
+
+// The functions under their names without "cublas" and version suffix.
+struct Blas {
+  BlasStatus (*create)(BlasHandle* handle);
+  BlasStatus (*set_stream)(BlasHandle handle, void* stream);
+  BlasStatus (*set_workspace)(BlasHandle handle, void* workspace, size_t bytes);
+  GemmStridedBatched *dgemm_strided_batched, *zgemm_strided_batched;
+};
+
+// The cuBLAS that is loaded, as it is wherever a cuSOLVER is; LANEPACK_CUBLAS_LIBRARY names another.
+// Null, with `*problem`, as solver().
+const Blas* blas(const char** problem);
+
+// The cuBLAS of one file, for the life of the process; null if it is not there.
+const Blas* open_blas(const char* file);
 
 // The cuSOLVER of one file, for the life of the process; null if it is not there or does not fit.
 const Solver* open_solver(const char* file, int driver_version);

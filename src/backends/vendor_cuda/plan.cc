@@ -18,18 +18,25 @@ const char* scalar_name(Dtype dtype) {
 }
 
 const char* kernel_name(Step step) {
-  constexpr const char* kNames[] = {"measure", "prepare", "report", "finish"};
+  constexpr const char* kNames[] = {"measure", "prepare", "report", "finish", "roots", "turn"};
   return kNames[static_cast<int>(step)];
+}
+
+// The items of a launch that a block takes: parts of matrices; warps' matrices; threads' values.
+int items_of_block(Step step) {
+  return step == Step::kReport ? kThreads / 32 : step == Step::kRoots ? kThreads : 1;
 }
 
 }  // namespace
 
-cuda::LaunchPlan plan_step(Step step, Dtype dtype) {
+cuda::LaunchPlan plan_step(Step step, Dtype dtype, Dtype packed) {
   cuda::LaunchPlan plan = {};
   plan.count = 1;
-  plan.kernels[0] = {"vendor_block", "", kThreads, step == Step::kReport ? kThreads / 32 : 1, 0};
-  std::snprintf(plan.kernels[0].name, sizeof(plan.kernels[0].name), "vendor::kernel_%s<%s>",
-                kernel_name(step), scalar_name(dtype));
+  cuda::KernelPlan& kernel = plan.kernels[0];
+  kernel = {"vendor_block", "", kThreads, items_of_block(step), 0};
+  const bool converts = step != Step::kMeasure && step != Step::kRoots && step != Step::kTurn;
+  std::snprintf(kernel.name, sizeof(kernel.name), "vendor::kernel_%s<%s%s%s>", kernel_name(step),
+                scalar_name(dtype), converts ? ", " : "", converts ? scalar_name(packed) : "");
   return plan;
 }
 

@@ -15,10 +15,31 @@ namespace steps = cuda::steps;
 using vendor::arguments;
 using vendor::kept;
 
-enum class Step { kMeasure, kPrepare, kReport, kFinish };
+enum class Step { kMeasure, kPrepare, kReport, kFinish, kRoots, kTurn };
 
-// One kernel; `dtype` is that of the matrices it walks, of kReport that of the values.
-cuda::LaunchPlan plan_step(Step step, Dtype dtype);
+// One kernel; `dtype` is that of the caller's matrices (kRoots: of the values, kTurn: of the packed
+// ones), `packed` that of the routine's matrices, or values, where the kernel sees both.
+cuda::LaunchPlan plan_step(Step step, Dtype dtype, Dtype packed);
+
+// act(step, dtype, packed) for every kernel that problems of a dtype launch.
+template <class Act>
+void each_kernel(Dtype dtype, Act act) {
+  const Dtype real = real_dtype(dtype);
+  act(Step::kMeasure, dtype, dtype);
+  act(Step::kPrepare, dtype, dtype);
+  act(Step::kReport, real, real);
+  act(Step::kFinish, dtype, dtype);
+  act(Step::kFinish, real, real);
+  if (real != Dtype::kF32) return;
+  // svd, in float64
+  const Dtype wide = is_complex(dtype) ? Dtype::kC128 : Dtype::kF64;
+  act(Step::kPrepare, dtype, wide);
+  act(Step::kReport, real, Dtype::kF64);
+  act(Step::kRoots, real, real);
+  act(Step::kTurn, wide, wide);
+  act(Step::kFinish, wide, wide);
+  act(Step::kFinish, dtype, wide);
+}
 
 // Blocks to a matrix of `lines` lines of `length` entries, and the lines of each.
 void share_out(int lines, int length, int* parts, int* lines_of_part);

@@ -16,6 +16,7 @@ struct Handle {
   bool used = false;  // its buffers may be in use on the stream
   SolverHandle solver = nullptr;
   Params params = nullptr;
+  BlasHandle blas = nullptr;  // made when it is first wanted
 };
 
 // Handles that no call uses, of each device; the last that was given back is taken first. They live
@@ -115,6 +116,25 @@ Status Session::open_for_questions(const char* caller, const ProblemKey& key) {
   handle_ = handle->solver;
   params_ = handle->params;
   return Status::kOk;
+}
+
+Status Session::use_blas(const char* caller, void* workspace, int64_t bytes) {
+  const char* problem = "";
+  blas_ = vendor_cuda::blas(&problem);
+  if (blas_ == nullptr) return fail(Status::kUnavailable, "%s: %s", caller, problem);
+  Handle* handle = &place_->handle;
+  if (handle->blas == nullptr) {
+    const cuda::RelaxedCapture relaxed(place_->driver);
+    const Status status = check_blas(caller, "cublasCreate", blas_->create(&handle->blas));
+    if (status != Status::kOk) return status;
+  }
+  blas_handle_ = handle->blas;
+  // Setting the stream puts back a workspace of cuBLAS's own.
+  const Status status =
+      check_blas(caller, "cublasSetStream", blas_->set_stream(blas_handle_, handle->stream));
+  if (status != Status::kOk) return status;
+  return check_blas(caller, "cublasSetWorkspace",
+                    blas_->set_workspace(blas_handle_, workspace, static_cast<size_t>(bytes)));
 }
 
 Status Session::clear(const char* caller, void* data, int64_t bytes) {

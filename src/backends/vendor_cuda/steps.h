@@ -29,10 +29,28 @@ class Arena {
 // The arrays of a part of the batch that every operation has.
 struct Common {
   Common() = default;
-  // For `matrices` of m x n.
-  Common(Arena* arena, Dtype dtype, int64_t matrices, int64_t m, int64_t n);
+  // For `matrices` of m x n, which the routine sees as `packed_dtype`.
+  Common(Arena* arena, Dtype dtype, Dtype packed_dtype, int64_t matrices, int64_t m, int64_t n);
 
   int64_t packed = 0, largest = 0, exponents = 0, info = 0;
+};
+
+// How a batch is read into packed matrices.
+struct Reading {
+  kept entries = vendor::kAll;
+  bool by_rows = false;    // rows are walked in the place of columns
+  bool hermitian = false;  // by_rows: the same matrix then, in the other triangle
+  bool adjoint = false;    // A^H is packed
+};
+
+// Where a result lies in the routine's memory, and what is done to it.
+struct Result {
+  void* data;
+  Dtype dtype;
+  int64_t line, entry, matrix;  // distances of columns, rows and matrices
+  bool scaled = false;          // as A was
+  bool conjugate = false;
+  bool plain = false;  // results of bad matrices are no NaN
 };
 
 // The kernels' launches of one call.
@@ -44,17 +62,18 @@ class Steps {
   void* packed() const { return at(arrays_.packed); }
   int* routine_info() const { return reinterpret_cast<int*>(at(arrays_.info)); }
 
-  // Packed copies of matrices of which `kept` is read, by columns, or by_rows by rows (hermitian: the
-  // same matrix then, in the other triangle). `part`: the matrices of this part of the batch.
-  Status prepare(const MatrixBatch& part, bool by_rows, kept entries, bool hermitian) const;
+  // Packed copies, column by column, of the matrices of this part of the batch.
+  Status prepare(const MatrixBatch& part, const Reading& reading, Dtype packed_dtype) const;
   // info of this part, from the routine's and from `length` real values a matrix at `values`.
-  Status report(int64_t matrices, void* values, int64_t length, int32_t* info) const;
-  // A result, from packed columns `line` apart and matrices `stride` apart; scaled: as A was.
-  Status finish(const MatrixBatch& part, Dtype dtype, void* packed, int64_t line, int64_t stride,
-                kept entries, bool scaled) const;
+  Status report(int64_t matrices, void* values, Dtype dtype, int64_t length, int32_t* info) const;
+  Status finish(const MatrixBatch& part, Dtype dtype, const Result& from) const;
+  // The roots of ascending float64 `values`, descending.
+  Status roots(const MatrixBatch& part, Dtype dtype, void* values) const;
+  // Turns columns of the packed n x n `v` by the signs of the diagonals of `r`.
+  Status turn(const MatrixBatch& r, Dtype dtype, void* v, int64_t n) const;
 
  private:
-  Status launch(Step step, Dtype dtype, int64_t items, arguments* arguments) const;
+  Status launch(Step step, Dtype dtype, Dtype packed, int64_t items, arguments* arguments) const;
 
   const char* caller_;
   const ProblemKey& key_;

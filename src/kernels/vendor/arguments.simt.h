@@ -26,6 +26,7 @@ struct arguments {
   int by_rows;                    // not 0: a line is a row of `matrix`
   int conjugate;                  // not 0: what is copied is conjugated
   int scaled;                     // not 0: results are scaled back
+  int plain;                      // not 0: results of a bad matrix are copied like others
 };
 
 }  // namespace vendor

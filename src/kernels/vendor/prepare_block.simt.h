@@ -36,6 +36,13 @@ SIMT_FN S load(const arguments& x, SIMT_GLOBAL const S* from, int line, int k) {
   return x.hermitian != 0 && line == k ? simt::from_real<S>(simt::real(a)) : a;
 }
 
+// An S as a P of the other precision.
+template <class P, class S>
+SIMT_FN P convert(S a) {
+  using T = simt::real_of<P>;
+  return simt::from_parts<P>(static_cast<T>(simt::real(a)), static_cast<T>(simt::imag(a)));
+}
+
 // The largest magnitude of every part; not finite if an entry is not.
 template <class S>
 SIMT_KERNEL(kThreads)
@@ -77,8 +84,8 @@ kernel_measure(arguments x) {
   }
 }
 
-// The packed copies, and the exponents.
-template <class S>
+// The packed copies, whose entries are P, and the exponents.
+template <class S, class P>
 SIMT_KERNEL(kThreads)
 kernel_prepare(arguments x) {
   using T = simt::real_of<S>;
@@ -93,7 +100,7 @@ kernel_prepare(arguments x) {
     const lines_of lines = part_of(x, part);
     SIMT_GLOBAL const S* from =
         reinterpret_cast<SIMT_GLOBAL const S*>(x.matrix.data) + matrix * x.matrix.batch;
-    SIMT_GLOBAL S* to = reinterpret_cast<SIMT_GLOBAL S*>(x.packed) + matrix * x.packed_stride;
+    SIMT_GLOBAL P* to = reinterpret_cast<SIMT_GLOBAL P*>(x.packed) + matrix * x.packed_stride;
     T largest = simt::constant<T>(0.0f);
     SIMT_NO_UNROLL
     for (int p = 0; p < x.parts; ++p) {
@@ -112,7 +119,7 @@ kernel_prepare(arguments x) {
         if (x.conjugate != 0) a = simt::conj(a);
       }
       to[static_cast<simt::int64>(line) * x.packed_line +
-         static_cast<simt::int64>(k) * x.packed_entry] = a;
+         static_cast<simt::int64>(k) * x.packed_entry] = convert<P>(a);
     }
   }
 }

@@ -8,3 +8,4 @@
 #include "kernels/vendor/prepare_block.simt.h"
 // after what stands above
 #include "kernels/vendor/finish_block.simt.h"
+#include "kernels/vendor/gram_block.simt.h"
