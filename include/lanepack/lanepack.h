@@ -8,7 +8,8 @@
  * - Sizes and strides are int64_t and count elements, not bytes. Strides of inputs may be zero or
  *   negative. Outputs must not overlap any other argument.
  * - A function returns a lanepack_status. When it is not LANEPACK_STATUS_OK, nothing has been
- *   written and lanepack_last_error() gives the text of this thread's last error. A bad matrix is
+ *   written (a CUDA call that the device refuses in its course may have written some results) and
+ *   lanepack_last_error() gives the text of this thread's last error. A bad matrix is
  *   not an error: it gets NaN in its own outputs and a positive entry in `info`.
  * - No function throws, prints, or keeps a pointer after it has returned. All may be called from
  *   several threads at once.

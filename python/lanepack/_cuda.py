@@ -203,11 +203,11 @@ def _workspace(plan: _Plan, arguments: list) -> int:
 def _goes_to_vendor(status: int, text: str) -> bool:
     """Whether torch's routine takes a call that the library did not; warns where it could have."""
     forced = os.environ.get("LANEPACK_FORCE")
-    if forced:
-        return forced == "vendor"
+    if forced and forced != "vendor":
+        return False
     if status == _native.STATUS_UNAVAILABLE:
         _warn(text)
-    return status in (_native.STATUS_UNSUPPORTED, _native.STATUS_UNAVAILABLE)
+    return bool(forced) or status in (_native.STATUS_UNSUPPORTED, _native.STATUS_UNAVAILABLE)
 
 
 # The functions below take what those of `_kernels` take, and give the same.
@@ -238,15 +238,19 @@ def svdvals(A, described, driver, want_info):
 
 
 def route(operation, m, n, batch, *, flags=0, **arguments) -> str:
-    """The identifier of what serves a problem on a CUDA device: 'vendor' and 'host' among them."""
+    """The identifier of what serves a problem on a CUDA device: 'vendor' and 'host' among them.
+
+    'vendor' is cuSOLVER, called by the library ("eigh.vendor") or by torch.
+    """
     if operation == "cholesky_inverse":  # that of the identity
         operation = "cholesky_solve"
     if _problem is not None and _unready():
         return _vendor.route(operation, flags)
     try:
-        return _native.route(
+        found = _native.route(
             operation, m, n, batch, threads=1, flags=flags, device=_native.DEVICE_CUDA, **arguments
         )
+        return "vendor" if found.endswith(".vendor") else found
     except (NotImplementedError, ArgumentError):
         forced = os.environ.get("LANEPACK_FORCE")
         if forced and forced != "vendor":

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch's own routines (cuSOLVER, cuBLAS) behind lanepack's contract, where no kernel of ours is.
 
+eigh, and svd of float32 and complex64, come here only where the library cannot call cuSOLVER
+itself or launch its kernels.
+
 Around them, on the device: a matrix with NaN or Inf in the part that is read is replaced by the
 identity before and gets NaN after, every other is scaled by a power of two, and `info` says which
 were bad. torch's eigh and svd read a result on the host, so they wait for the device and cannot be

@@ -165,7 +165,7 @@ def backend(operation, n, batch=1, *, dtype=torch.float32, device=None) -> str:
 
     It holds for the routing mode, thread count and policy in force. Such as
     'eigh.tridiagonal_ql.lanes': the text src/kernels/eigh/tridiagonal_ql_thread.simt.h on lanes.
-    On CUDA 'vendor' is torch's own routine (cuSOLVER, cuBLAS), and 'host' the CPU.
+    On CUDA 'vendor' is a routine of cuSOLVER's or cuBLAS's, and 'host' the CPU.
     """
     return _route(_operation(operation, "backend"), n, n, batch, dtype, device, "backend")
 

@@ -35,6 +35,7 @@ struct AlgorithmList {
 AlgorithmList cpu_algorithms();
 AlgorithmList lapack_algorithms();
 AlgorithmList cuda_algorithms();
+AlgorithmList vendor_cuda_algorithms();
 
 // All algorithms, backend after backend.
 const Algorithm* find_algorithm(const char* identifier);  // null if there is none

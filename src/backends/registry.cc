@@ -11,6 +11,7 @@ constexpr AlgorithmList (*kBackends[])() = {
     cpu_algorithms,
     lapack_algorithms,
     cuda_algorithms,
+    vendor_cuda_algorithms,
 };
 
 }  // namespace

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "routing/policy.h"
 
@@ -76,9 +78,11 @@ constexpr Rule kRules[] = {
     {kDeviceCuda, Family::kQr, When::kWarpSize, "qr.householder.warp"},
     {kDeviceCuda, Family::kEigh, When::kThreadSize, "eigh.small.thread"},
     {kDeviceCuda, Family::kEigh, When::kWarpSize, "eigh.implicit_ql.warp"},
+    {kDeviceCuda, Family::kEigh, When::kAlways, "eigh.vendor"},
     {kDeviceCuda, Family::kSvd, When::kJacobiDriver, "svd.small.thread"},
     {kDeviceCuda, Family::kSvd, When::kThreadSize, "svd.small.thread"},
     {kDeviceCuda, Family::kSvd, When::kWarpSize, "svd.implicit_qr.warp"},
+    {kDeviceCuda, Family::kSvd, When::kAlways, "svd.vendor"},
     {kDeviceCuda, Family::kCholesky, When::kThreadSize, "cholesky.small.thread"},
     {kDeviceCuda, Family::kCholesky, When::kWarpSize, "cholesky.right_looking.warp"},
     {kDeviceCuda, Family::kCholesky, When::kBlockSize, "cholesky.right_looking.block"},
@@ -189,15 +193,24 @@ bool holds(When when, Family family, const ProblemKey& key) {
   return true;
 }
 
+// 'vendor' stands for the vendor's routine of every operation: "eigh.vendor".
+const Algorithm* find_forced(const char* identifier, Operation operation) {
+  if (std::strcmp(identifier, "vendor") != 0) return find_algorithm(identifier);
+  char of_operation[64];
+  std::snprintf(of_operation, sizeof(of_operation), "%s.vendor", operation_name(operation));
+  return find_algorithm(of_operation);
+}
+
 Status route_forced(const char* function, const char* identifier, const ProblemKey& key,
                     const Algorithm** algorithm) {
-  const Algorithm* const forced = find_algorithm(identifier);
+  const Operation operation = table_operation(key.operation);
+  const Algorithm* const forced = find_forced(identifier, operation);
   if (forced == nullptr) {
     return fail(Status::kInvalidArgument,
                 "%s: LANEPACK_FORCE is '%.64s'; this library has no such algorithm", function,
                 identifier);
   }
-  if (forced->operation != table_operation(key.operation) || !forced->supports(key)) {
+  if (forced->operation != operation || !forced->supports(key)) {
     return fail(Status::kUnsupported,
                 "%s: LANEPACK_FORCE is '%s', which does not serve %s %s of %" PRId64 " x %" PRId64,
                 function, identifier, operation_name(key.operation), dtype_name(key.dtype), key.m,

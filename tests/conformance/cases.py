@@ -37,8 +37,8 @@ SOLVE_ALGORITHMS = (
 # The same for CUDA devices (tests/cuda).
 CUDA_ALGORITHMS = {
     "qr": ("qr.small.thread", "qr.householder.warp", "vendor"),
-    "eigh": ("eigh.small.thread", "eigh.implicit_ql.warp", "vendor"),
-    "svd": ("svd.small.thread", "svd.implicit_qr.warp", "vendor"),
+    "eigh": ("eigh.small.thread", "eigh.implicit_ql.warp", "eigh.vendor"),
+    "svd": ("svd.small.thread", "svd.implicit_qr.warp", "svd.vendor", "vendor"),
 }
 CUDA_FACTOR_ALGORITHMS = (
     "cholesky.small.thread",

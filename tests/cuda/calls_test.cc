@@ -312,15 +312,17 @@ TEST_F(Calls, AWarpsEighAsksForWorkspaceAndLaunchesTwice) {
 }
 
 TEST_F(Calls, WhatHasNoKernelIsSaidSo) {
-  auto args = make<lanepack_eigh_args>(LANEPACK_DTYPE_F32);
+  auto args = make<lanepack_svd_args>(LANEPACK_DTYPE_F32);
+  args.call.flags = LANEPACK_FLAG_JACOBI;
   args.a = column_major(address(1), 3, 700, 700);
-  args.w = column_major(address(2), 3, 700, 1);
-  args.v = column_major(address(3), 3, 700, 700);
-  EXPECT_EQ(lanepack_eigh(&args), LANEPACK_STATUS_UNSUPPORTED);
+  args.u = column_major(address(2), 3, 700, 700);
+  args.s = column_major(address(3), 3, 700, 1);
+  args.vh = column_major(address(4), 3, 700, 700);
+  EXPECT_EQ(lanepack_svd(&args), LANEPACK_STATUS_UNSUPPORTED);
   EXPECT_STREQ(lanepack_last_error(),
-               "lanepack_eigh: no algorithm of this library serves eigh f32 of 700 x 700 on CUDA");
+               "lanepack_svd: no algorithm of this library serves svd f32 of 700 x 700 on CUDA");
   int64_t bytes = -1;
-  EXPECT_EQ(lanepack_eigh_workspace(&args, &bytes), LANEPACK_STATUS_UNSUPPORTED);
+  EXPECT_EQ(lanepack_svd_workspace(&args, &bytes), LANEPACK_STATUS_UNSUPPORTED);
 }
 
 TEST_F(Calls, TheFieldsOfADeviceAreChecked) {
@@ -379,9 +381,11 @@ TEST_F(Calls, RoutesByThePolicyOfTheDevice) {
   ASSERT_EQ(route(), LANEPACK_STATUS_OK) << lanepack_last_error();
   EXPECT_STREQ(identifier, "eigh.small.thread");
   ASSERT_EQ(lanepack_policy_set("eigh", LANEPACK_DEVICE_CUDA, "gpu_min_batch", 11), 0);
-  EXPECT_EQ(route(), LANEPACK_STATUS_UNSUPPORTED);
+  EXPECT_EQ(route(), LANEPACK_STATUS_OK);
+  EXPECT_STREQ(identifier, "eigh.vendor");
   problem.routing = LANEPACK_ROUTING_INVARIANT;  // does not look at the batch
   EXPECT_EQ(route(), LANEPACK_STATUS_OK);
+  EXPECT_STREQ(identifier, "eigh.small.thread");
   ASSERT_EQ(lanepack_policy_reset("eigh", LANEPACK_DEVICE_CUDA), 0);
   problem.device = LANEPACK_DEVICE_CPU;
   ASSERT_EQ(route(), LANEPACK_STATUS_OK);

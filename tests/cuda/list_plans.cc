@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads problems, one a line ("operation dtype m n full want_q", the first two as in lanepack.h; of the
-// solves m counts the right-hand sides), and
-// prints the kernels of every plan that serves them: text, name expression, threads of a block.
+// solves m counts the right-hand sides), and prints the kernels of every plan that serves them: text,
+// name expression, threads of a block. Ahead of them the kernels around the vendor's routines, which no
+// size changes.
 #include <cstdio>
 
 #include "backends/cuda/plan.h"
+#include "backends/vendor_cuda/plan.h"
 
 namespace {
 
@@ -12,12 +14,25 @@ using lanepack::ProblemKey;
 using lanepack::cuda::LaunchPlan;
 using Plan = bool (*)(const ProblemKey&, LaunchPlan*);
 
-void print(Plan plan, const ProblemKey& key) {
-  LaunchPlan launch;
-  if (!plan(key, &launch)) return;
+void print(const LaunchPlan& launch) {
   for (int i = 0; i < launch.count; ++i) {
     const auto& kernel = launch.kernels[i];
     std::printf("%s\t%s\t%d\n", kernel.text, kernel.name, kernel.threads);
+  }
+}
+
+void print(Plan plan, const ProblemKey& key) {
+  LaunchPlan launch;
+  if (plan(key, &launch)) print(launch);
+}
+
+void print_vendor() {
+  using lanepack::Dtype;
+  using lanepack::vendor_cuda::Step;
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kF64, Dtype::kC64, Dtype::kC128}) {
+    lanepack::vendor_cuda::each_kernel(dtype, [](Step step, Dtype its, Dtype packed) {
+      print(lanepack::vendor_cuda::plan_step(step, its, packed));
+    });
   }
 }
 
@@ -25,6 +40,7 @@ void print(Plan plan, const ProblemKey& key) {
 
 int main() {
   using namespace lanepack::cuda;
+  print_vendor();
   int operation = 0, dtype = 0, m = 0, n = 0, full = 0, want_q = 0;
   while (std::scanf("%d %d %d %d %d %d", &operation, &dtype, &m, &n, &full, &want_q) == 6) {
     ProblemKey key{};

@@ -6,16 +6,16 @@ import dataclasses
 import pytest
 import torch
 from conformance import cases, checks
-from device_problems import family_of, run, serves
+from device_problems import family_of, is_vendor, run, serves
 
 # The vendor's accuracy is its own: what counts is that it is called right.
 _VENDOR_SIZES = ((3, 3), (33, 33), (64, 64), (36, 9), (9, 36))
 
 
 def _taken(algorithm, case):
-    if max(case.m, case.n) > 256 or (algorithm == "vendor" and case.slow):
+    if max(case.m, case.n) > 256 or (is_vendor(algorithm) and case.slow):
         return False
-    if algorithm == "vendor":
+    if is_vendor(algorithm):
         if case.variant == "jacobi":  # none of torch's routines is that
             return False
         return (case.m, case.n) in _VENDOR_SIZES or case.expect == "not_finite"
@@ -59,7 +59,7 @@ def test_device_case(case, algorithm, record):
             other = dataclasses.replace(case, operation=operation, variant=variant)
             whole = [each.cpu() for each in run(algorithm, operation, other.variant, a)]
             measured["difference"] = checks.difference(case, batch, results[0], whole[:-1])
-    judged_as = "torch.linalg" if algorithm == "vendor" else algorithm
+    judged_as = "torch.linalg" if is_vendor(algorithm) else algorithm
     rows, faults = checks.judge(case, judged_as, batch, measured)
     name = f"{case.operation} {case.variant}".strip()
     shape = str(case.n) if case.m == case.n else f"{case.m}x{case.n}"
@@ -68,7 +68,7 @@ def test_device_case(case, algorithm, record):
         (name, dtype, f"{algorithm} on CUDA", family, shape, measure, ours, lapack)
         for family, measure, ours, lapack in rows
     ]
-    if algorithm == "vendor" and faults:
+    if is_vendor(algorithm) and faults:
         pytest.xfail("cuSOLVER's accuracy: " + "; ".join(faults))
     gaps = [fault for fault in faults if fault.endswith(checks.BEYOND_LAPACK)]
     faults = [fault for fault in faults if not fault.endswith(checks.BEYOND_LAPACK)]

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the rows of cuda_algorithms() as they are, with a launch() that goes to the emulator instead of
-// a driver: the arguments, plans and names of kernels are those of the library.
+// Runs the rows of cuda_algorithms() and vendor_cuda_algorithms() as they are, with a launch() that
+// goes to the emulator instead of a driver: the arguments, plans and names of kernels are those of the
+// library. cuSOLVER is tests/cuda/fake_cusolver.cc.
 #include "harness.h"
+
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -11,7 +14,9 @@
 
 #include "backends/backend.h"
 #include "backends/cuda/launch.h"
+#include "backends/vendor_cuda/session.h"
 #include "buffers.h"
+#include "fake_cusolver.h"
 #include "kernel_tables.h"
 #include "launch.h"
 
@@ -24,6 +29,7 @@ struct Running {
   Memory* memory;
   Reports* reports;
   std::string missing_kernel;
+  bool read_unwritten = false;  // by a routine of the vendor's
 };
 thread_local Running* running = nullptr;
 
@@ -99,12 +105,52 @@ ProblemKey key_of(const lanepack_emulator_call& call) {
   return key;
 }
 
-const Algorithm* find(const char* identifier) {
-  const AlgorithmList list = cuda_algorithms();
-  for (size_t i = 0; i < list.count; ++i) {
-    if (std::strcmp(list.algorithms[i].identifier, identifier) == 0) return &list.algorithms[i];
+// Null past the last.
+const Algorithm* algorithm_at(size_t index) {
+  for (const AlgorithmList list : {cuda_algorithms(), vendor_cuda_algorithms()}) {
+    if (index < list.count) return &list.algorithms[index];
+    index -= list.count;
   }
   return nullptr;
+}
+
+const Algorithm* find(const char* identifier) {
+  for (size_t i = 0;; ++i) {
+    const Algorithm* algorithm = algorithm_at(i);
+    if (algorithm == nullptr || std::strcmp(algorithm->identifier, identifier) == 0) {
+      return algorithm;
+    }
+  }
+}
+
+// What a routine of the vendor's reads some lane must have written; what it writes is initialised.
+void each_cell(const void* data, size_t bytes, void (*act)(Cell* cell)) {
+  Array* array = running->memory->find(reinterpret_cast<uintptr_t>(data));
+  const int64_t first = static_cast<const unsigned char*>(data) - array->base;
+  const int64_t step = int64_t{1} << array->cell_shift;
+  for (int64_t i = 0; i < static_cast<int64_t>(bytes); i += step) act(array->cell_at(first + i));
+}
+void routine_reads(const void* data, size_t bytes) {
+  each_cell(data, bytes, [](Cell* cell) {
+    if (kChecked && !cell->initialised) running->read_unwritten = true;
+  });
+}
+void routine_writes(const void* data, size_t bytes) {
+  each_cell(data, bytes, [](Cell* cell) { cell->initialised = true; });
+}
+
+const vendor_cuda::Solver* solver() {
+  static const vendor_cuda::Solver* const found = [] {
+    const auto* opened = vendor_cuda::open_solver(LANEPACK_FAKE_CUSOLVER, 13000);
+    void* handle = dlopen(LANEPACK_FAKE_CUSOLVER, RTLD_LAZY);
+    if (handle != nullptr) {
+      auto* state = reinterpret_cast<FakeSolver* (*)()>(dlsym(handle, "fake_cusolver"))();
+      state->reads = routine_reads;
+      state->writes = routine_writes;
+    }
+    return opened;
+  }();
+  return found;
 }
 
 Status run_algorithm(const Algorithm& algorithm, const lanepack_emulator_call& call,
@@ -184,7 +230,7 @@ int run(const lanepack_emulator_call& call, std::string* text) {
     where.workspace =
         buffers.add("workspace", Use::kScratch, nullptr, where.workspace_bytes, element)->base;
   }
-  Running now = {&call, &memory, &reports, ""};
+  Running now = {&call, &memory, &reports, "", false};
   running = &now;
   const Status status =
       run_algorithm(*algorithm, call, key, a.view, b.view, out,
@@ -194,7 +240,11 @@ int run(const lanepack_emulator_call& call, std::string* text) {
     *text = now.missing_kernel;
     return LANEPACK_EMULATOR_NO_KERNEL;
   }
-  if (status != Status::kOk) {
+  if (now.read_unwritten) {
+    *text = "a routine of the vendor's reads what no lane has written";
+    return LANEPACK_EMULATOR_BAD_CALL;
+  }
+  if (status != Status::kOk && reports.all().empty()) {
     *text = last_error();
     return LANEPACK_EMULATOR_BAD_CALL;
   }
@@ -259,12 +309,59 @@ namespace lanepack::cuda {
 Status launch(const char*, const ProblemKey& key, const lanepack::Launch&, const LaunchPlan& plan,
               void* arguments) {
   for (int i = 0; i < plan.count; ++i) {
-    if (!emulator::launch_one(plan.kernels[i], plan.parts, key, arguments)) break;
+    if (!emulator::launch_one(plan.kernels[i], plan.parts, key, arguments)) {
+      return fail(Status::kInternal, "stopped by the emulator");
+    }
   }
   return Status::kOk;
 }
 
 }  // namespace lanepack::cuda
+
+namespace lanepack::vendor_cuda {
+
+// In the place of src/backends/vendor_cuda/session.cc: no device and one handle.
+struct Session::Place {};
+Session::Session() = default;
+Session::~Session() {
+  if (handle_ != nullptr) solver_->destroy(handle_);
+}
+
+Status Session::enter(const char* caller, const ProblemKey&) {
+  solver_ = emulator::solver();
+  if (solver_ == nullptr) return fail(Status::kUnavailable, "%s: no fake cuSOLVER", caller);
+  limits_.matrices = 3;  // so that a batch goes in parts
+  limits_.blas_bytes = 256;
+  if (solver_->create(&handle_) != 0 || solver_->create_params(&params_) != 0) {
+    return fail(Status::kInternal, "%s: no handle", caller);
+  }
+  return Status::kOk;
+}
+
+Status Session::open(const char* caller, const ProblemKey& key, void* stream) {
+  const Status status = enter(caller, key);
+  if (status == Status::kOk) solver_->set_stream(handle_, stream);
+  return status;
+}
+
+Status Session::open_for_questions(const char* caller, const ProblemKey& key) {
+  return enter(caller, key);
+}
+
+Status Session::use_blas(const char* caller, void*, int64_t) {
+  static const Blas* const found = open_blas(LANEPACK_FAKE_CUSOLVER);
+  blas_ = found;
+  if (blas_ == nullptr) return fail(Status::kUnavailable, "%s: no fake cuBLAS", caller);
+  blas_handle_ = reinterpret_cast<BlasHandle>(handle_);
+  return Status::kOk;
+}
+
+Status Session::clear(const char*, void* data, int64_t bytes) {
+  std::memset(data, 0, static_cast<size_t>(bytes));
+  return Status::kOk;
+}
+
+}  // namespace lanepack::vendor_cuda
 
 extern "C" {
 
@@ -279,9 +376,9 @@ __attribute__((visibility("default"))) int lanepack_emulator_run(
 }
 
 __attribute__((visibility("default"))) const char* lanepack_emulator_algorithm(int32_t index) {
-  const lanepack::AlgorithmList list = lanepack::cuda_algorithms();
-  return index >= 0 && static_cast<size_t>(index) < list.count ? list.algorithms[index].identifier
-                                                               : nullptr;
+  const lanepack::Algorithm* algorithm =
+      index < 0 ? nullptr : lanepack::emulator::algorithm_at(static_cast<size_t>(index));
+  return algorithm == nullptr ? nullptr : algorithm->identifier;
 }
 
 __attribute__((visibility("default"))) int lanepack_emulator_checked(void) {

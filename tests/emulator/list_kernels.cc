@@ -14,6 +14,7 @@
 
 #include "backends/backend.h"
 #include "backends/cuda/launch.h"
+#include "backends/vendor_cuda/plan.h"
 
 namespace {
 
@@ -115,6 +116,19 @@ void list_all(const lanepack::Algorithm& algorithm) {
   }
 }
 
+// The kernels around the vendor's routines, which no size changes.
+void list_vendor() {
+  using lanepack::Dtype;
+  using lanepack::vendor_cuda::Step;
+  for (int i = 0; i < 4; ++i) {
+    const auto add = [i](Step step, Dtype dtype, Dtype packed) {
+      const auto plan = lanepack::vendor_cuda::plan_step(step, dtype, packed);
+      kernels[{plan.kernels[0].text, i}].insert(plan.kernels[0].name);
+    };
+    lanepack::vendor_cuda::each_kernel(static_cast<Dtype>(i), add);
+  }
+}
+
 std::string source_of(const std::string& text, int scalar) {
   const std::string operation = text.substr(0, text.find('_'));
   std::string source =
@@ -159,6 +173,7 @@ Status launch(const char*, const ProblemKey& key, const lanepack::Launch&, const
 int main(int argc, char** argv) {
   const lanepack::AlgorithmList algorithms = lanepack::cuda_algorithms();
   for (size_t i = 0; i < algorithms.count; ++i) list_all(algorithms.algorithms[i]);
+  list_vendor();
   for (int i = 2; i < argc; ++i) {
     for (int scalar = 0; scalar < 4; ++scalar) {
       const std::string path =

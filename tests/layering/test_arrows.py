@@ -35,6 +35,17 @@ ARROWS = {
         "kernels",
         "operations",
     ),
+    # The one backend that includes another: what surrounds cuSOLVER's routines are kernels,
+    # launched as the other backend launches its own.
+    "backends/vendor_cuda": (
+        "backends/backend.h",
+        "backends/cuda/driver.h",
+        "backends/cuda/launch.h",
+        "backends/cuda/plan.h",
+        "core",
+        "kernels",
+        "operations",
+    ),
     "routing": ("backends/backend.h", "core/types.h"),
     "c_api": ("backends/backend.h", "operations", "routing"),
 }
@@ -126,7 +137,7 @@ def test_identifiers_of_gpu_kernels_lead_to_their_files():
         assert f'#include "{path}"' in text.read_text(), f"{text} does not name {path}"
 
 
-IDENTIFIER = re.compile(r'"(\w+\.\w+\.(?:lanes|serial|parallel|thread|warp|block))"')
+IDENTIFIER = re.compile(r'"(\w+\.(?:vendor|\w+\.(?:lanes|serial|parallel|thread|warp|block)))"')
 
 
 def identifiers(*paths):
@@ -138,6 +149,7 @@ def test_every_algorithm_is_tested_and_every_rule_leads_to_one():
         "src/backends/cpu/cpu_backend.cc",
         "src/backends/cuda/algorithms.cc",
         "src/backends/lapack/algorithms.cc",
+        "src/backends/vendor_cuda/algorithms.cc",
     )
     assert registered
     # What is missing in this table is tested by nothing.

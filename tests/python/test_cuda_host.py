@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The CUDA path without a GPU: CPU tensors passed off as a device's, on stand-ins for libcuda and
-NVRTC (tests/cuda/fake_driver.cc, fake_nvrtc.cc). Each case is a process: the driver is opened once.
+"""The CUDA path without a GPU: CPU tensors passed off as a device's, on stand-ins for libcuda,
+NVRTC and cuSOLVER (tests/cuda/fake_*.cc). Kernels do not run there: what is looked at is what is
+called. Each case is a process: the driver is opened once.
 """
 
 import json
@@ -30,6 +31,9 @@ _cuda._current_stream = lambda index: 0x1234
 driver = ctypes.CDLL(os.environ["FAKE_DRIVER"])
 driver.fake_launch_kernel.restype = ctypes.c_char_p
 driver.fake_launch_stream.restype = ctypes.c_void_p
+solver = ctypes.CDLL(os.environ["FAKE_CUSOLVER"])
+solver.fake_cusolver_stream.restype = ctypes.c_void_p
+solver.fake_cusolver_problem.restype = ctypes.c_char_p
 def call(name, A, *variant):
     return getattr(_cuda, name)(A, _kernels.describe(A), *variant, True)
 torch.manual_seed(0)
@@ -42,7 +46,7 @@ def fakes(tmp_path_factory):
     if compiler is None:
         pytest.skip("needs a C++ compiler")
     folder = tmp_path_factory.mktemp("fakes")
-    for name in ("fake_driver", "fake_nvrtc"):
+    for name in ("fake_driver", "fake_nvrtc", "fake_cusolver"):
         command = [compiler, "-std=c++20", "-fPIC", "-shared", "-o", folder / f"{name}.so"]
         subprocess.run([*command, SOURCES / f"{name}.cc"], check=True)
     return folder
@@ -56,6 +60,9 @@ def run(fakes, tmp_path):
             "FAKE_DRIVER": str(fakes / "fake_driver.so"),
             "LANEPACK_CUDA_LIBRARY": str(fakes / "fake_driver.so"),
             "LANEPACK_NVRTC_LIBRARY": str(fakes / "fake_nvrtc.so"),
+            "FAKE_CUSOLVER": str(fakes / "fake_cusolver.so"),
+            "LANEPACK_CUSOLVER_LIBRARY": str(fakes / "fake_cusolver.so"),
+            "LANEPACK_CUBLAS_LIBRARY": str(fakes / "fake_cusolver.so"),
             "LANEPACK_CACHE_DIR": str(tmp_path),
             **variables,
         }
@@ -157,17 +164,49 @@ for n, name in ((4, "solve_triangular.small.thread"), (90, "solve_triangular.sub
 
 
 def test_other_sizes_go_to_the_vendor_without_a_word(run):
-    run("""
+    out = run("""
 A = torch.randn(3, 300, 300)
-A = A + A.mT
 with warnings.catch_warnings():
     warnings.simplefilter("error")
     L, V, info = call("eigh", A, "L")
-assert torch.allclose(L, torch.linalg.eigvalsh(A), atol=1e-3)
-assert driver.fake_launch_count() == 0
+    call("eigvalsh", A[:1], "U")
+names = [driver.fake_launch_kernel(i).decode() for i in range(driver.fake_launch_count())]
+for name, variant in (("svd", (True, None)), ("svdvals", (None,))):
+    U = call(name, A[:, :, :40].to(torch.complex64), *variant)[0]
+assert _cuda.route("svd", 300, 40, 3, dtype=A.dtype, routing=0, device_index=1) == "vendor"
+assert _cuda.route("svd", 300, 40, 3, dtype=torch.float64, routing=0, device_index=1) == "vendor"
+assert V.stride() == (90000, 1, 300) and L.shape == (3, 300) and info.dtype == torch.int32
+assert solver.fake_cusolver_problem() == b""
+assert solver.fake_cusolver_stream() == 0x1234
+assert (solver.fake_cusolver_batched_calls(), solver.fake_cusolver_single_calls()) == (3, 1)
 assert _cuda.route("eigh", 300, 300, 3, dtype=A.dtype, routing=0, device_index=1) == "vendor"
 assert _cuda.route("eigh", 3, 3, 3, dtype=A.dtype, routing=0, device_index=1) == "eigh.small.thread"
+for i in range(driver.fake_launch_count()):
+    assert driver.fake_launch_stream(i) == 0x1234
+print(*names, sep="\\n")
 """)
+    names = [line.removeprefix("lowered vendor::kernel_") for line in out.splitlines()]
+    around = ["measure<float>", *(f"{n}<float, float>" for n in ("prepare", "report", "finish"))]
+    assert names == [*around, "finish<float, float>", *around]
+
+
+def test_torch_takes_what_a_missing_cusolver_would(run):
+    out = run(
+        """
+A = torch.randn(3, 40, 40)
+A = A + A.mT
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for _ in range(2):
+        L, V, info = call("eigh", A, "L")
+assert torch.allclose(L, torch.linalg.eigvalsh(A), atol=1e-4) and not info.any()
+assert len(caught) == 1, caught
+print(caught[0].message)
+""",
+        LANEPACK_CUSOLVER_LIBRARY="/nowhere/libcusolver.so",
+    )
+    assert "no cuSOLVER of CUDA 12" in out
+    assert "torch's own routines" in out
 
 
 @pytest.mark.parametrize(
@@ -224,7 +263,7 @@ for name in ("vendor", "eigh.small.thread", "qr.householder.lanes", "eigh.nothin
         print(name, "refused")
 """)
     assert out.splitlines() == [
-        "vendor launches 0",
+        "vendor launches 5",
         "eigh.small.thread launches 1",
         "qr.householder.lanes refused",
         "eigh.nothing.warp refused",

@@ -86,6 +86,24 @@ class ContextGuard {
   bool pushed_ = false;
 };
 
+// While it lives, what this thread allocates or loads does not spoil a graph that some stream of this
+// process captures.
+class RelaxedCapture {
+ public:
+  explicit RelaxedCapture(const Driver& driver) : driver_(driver) { exchange(); }
+  ~RelaxedCapture() { exchange(); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  void exchange() {
+    if (driver_.exchange_capture_mode != nullptr) driver_.exchange_capture_mode(&mode_);
+  }
+
+  const Driver& driver_;
+  int mode_ = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
+};
+
 }  // namespace lanepack::cuda
 
 #endif  // LANEPACK_BACKENDS_CUDA_DRIVER_H_

@@ -18,7 +18,6 @@ namespace {
 
 constexpr int kMaxDynamicSharedBytes = 8;     // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 constexpr int kPlainSharedBytes = 48 * 1024;  // what every kernel may have without being asked
-constexpr int kRelaxedCapture = 2;            // CU_STREAM_CAPTURE_MODE_RELAXED
 
 // One kernel on one device. Never removed, so that readers need no lock.
 struct Entry {
@@ -61,23 +60,6 @@ std::string source_of(const char* key) {
   }
   return source;
 }
-
-// While it lives, loading code does not spoil a graph that some stream of this process captures.
-class RelaxedCapture {
- public:
-  explicit RelaxedCapture(const Driver& driver) : driver_(driver) { exchange(); }
-  ~RelaxedCapture() { exchange(); }
-  RelaxedCapture(const RelaxedCapture&) = delete;
-  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
-
- private:
-  void exchange() {
-    if (driver_.exchange_capture_mode != nullptr) driver_.exchange_capture_mode(&mode_);
-  }
-
-  const Driver& driver_;
-  int mode_ = kRelaxedCapture;
-};
 
 Result load(const Driver& driver, const Image& image, Function* function) {
   const RelaxedCapture relaxed(driver);
