@@ -302,10 +302,9 @@ SIMT_FN simt::mask_of<S> solve(int n, SIMT_PRIVATE S* a, int ld, SIMT_PRIVATE S*
   return tridiagonal_ql<S>(n, a, ld, v, d, e, work, want_vectors);
 }
 template <class S, int kOrder>
-SIMT_FN simt::mask_of<S> solve(simt::size_constant<kOrder> n, SIMT_PRIVATE S* a, int ld,
+SIMT_FN simt::mask_of<S> solve(simt::size_constant<kOrder>, SIMT_PRIVATE S* a, int ld,
                                SIMT_PRIVATE S* v, SIMT_PRIVATE simt::real_of<S>* d,
-                               SIMT_PRIVATE simt::real_of<S>* e, SIMT_PRIVATE S* work,
-                               bool want_vectors) {
+                               SIMT_PRIVATE simt::real_of<S>*, SIMT_PRIVATE S*, bool want_vectors) {
   if (want_vectors) return jacobi<kOrder, true>(a, ld, v, d);
   return jacobi<kOrder, false>(a, ld, v, d);
 }
