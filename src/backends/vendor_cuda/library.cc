@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 
 #include "core/platform/loaded_images.h"
 #include "symbol_versions.h"
@@ -54,12 +53,14 @@ std::unique_ptr<Blas> take_blas(const char* file, int flags) {
   void* handle = dlopen(file, flags | RTLD_LAZY | RTLD_LOCAL);
   if (handle == nullptr) return nullptr;
   auto fresh = std::make_unique<Blas>();
-  const bool whole = resolve(handle, "cublasCreate_v2", &fresh->create) &&
-                     resolve(handle, "cublasSetStream_v2", &fresh->set_stream) &&
-                     resolve(handle, "cublasSetWorkspace_v2", &fresh->set_workspace) &&
-                     resolve(handle, "cublasDgemmStridedBatched", &fresh->dgemm_strided_batched) &&
-                     resolve(handle, "cublasZgemmStridedBatched", &fresh->zgemm_strided_batched);
-  return whole ? std::move(fresh) : nullptr;
+  if (!resolve(handle, "cublasCreate_v2", &fresh->create) ||
+      !resolve(handle, "cublasSetStream_v2", &fresh->set_stream) ||
+      !resolve(handle, "cublasSetWorkspace_v2", &fresh->set_workspace) ||
+      !resolve(handle, "cublasDgemmStridedBatched", &fresh->dgemm_strided_batched) ||
+      !resolve(handle, "cublasZgemmStridedBatched", &fresh->zgemm_strided_batched)) {
+    return nullptr;
+  }
+  return fresh;
 }
 
 std::unique_ptr<Blas> find_blas() {
