@@ -122,6 +122,7 @@ Status run_svd(const SvdProblem& problem) {
   arguments.m = static_cast<int>(key.m);
   arguments.n = static_cast<int>(key.n);
   arguments.full = key.full ? 1 : 0;
+  cuda::place_second_problem(key, &arguments);
   return run<kPlan>("lanepack_svd", key, problem.launch, &arguments);
 }
 

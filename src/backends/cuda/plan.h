@@ -57,6 +57,9 @@ bool plan_solve_warp(const ProblemKey& key, LaunchPlan* plan);
 bool plan_svd_thread(const ProblemKey& key, LaunchPlan* plan);
 bool plan_svd_warp(const ProblemKey& key, LaunchPlan* plan);
 
+// The parts of the workspace that the kernels of a tall or wide svd hand on.
+void place_second_problem(const ProblemKey& key, svd::arguments* arguments);
+
 // `x` as the kernels see it.
 steps::view device_view(const MatrixBatch& x);
 

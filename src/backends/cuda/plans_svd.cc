@@ -2,6 +2,7 @@
 // Launch plans of svd and svdvals.
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "backends/cuda/plan_parts.h"
 
@@ -86,7 +87,40 @@ void add_parts(const ProblemKey& key, const char* name, int height, LaunchPlan* 
                 scalar_name(key.dtype), height, parts, kernel.threads);
 }
 
+// The parts of the workspace at `base`; gives their bytes.
+int64_t place_tall_parts(const ProblemKey& key, void* base, svd::tall_parts* parts) {
+  const int64_t longer = std::max(key.m, key.n), n = std::min(key.m, key.n), batch = key.batch;
+  const int64_t entry = size_bytes(key.dtype), real = size_bytes(real_dtype(key.dtype));
+  int64_t used = 0;
+  const auto place = [&](int64_t bytes) -> void* {
+    const auto at = reinterpret_cast<uintptr_t>(base) + static_cast<uintptr_t>(used);
+    used += (bytes + 15) / 16 * 16;
+    return reinterpret_cast<void*>(at);
+  };
+  parts->r = place(batch * n * n * entry);
+  parts->u = place(batch * n * n * entry);
+  parts->vectors = place(batch * n * round_up(longer, 32) * entry);
+  parts->tau = place(batch * n * entry);
+  parts->exponents = place(batch * real);
+  parts->bidiagonals = place(batch * (2 * n + 1) * real);
+  return used;
+}
+
 }  // namespace
+
+void place_second_problem(const ProblemKey& key, svd::arguments* arguments) {
+  if (std::max(key.m, key.n) <= kWarpMaxN || arguments->workspace == nullptr) return;
+  place_tall_parts(key, arguments->workspace, &arguments->tall);
+  steps::view& vh = arguments->tall.vh;
+  vh = arguments->vh;
+  if (key.m >= key.n) return;
+  // of a wide matrix it is the transpose of U
+  vh = arguments->u;
+  std::swap(vh.row, vh.column);
+  if (vh.layout != steps::kStrided) {
+    vh.layout = vh.layout == steps::kPackedRows ? steps::kPackedColumns : steps::kPackedRows;
+  }
+}
 
 bool plan_svd_warp(const ProblemKey& key, LaunchPlan* plan) {
   const int64_t longer = std::max(key.m, key.n), shorter = std::min(key.m, key.n);
@@ -103,11 +137,8 @@ bool plan_svd_warp(const ProblemKey& key, LaunchPlan* plan) {
   add_parts(key, "qr_first", height, plan);
   add_bidiagonal(key, shorter, true, plan);
   if (key.operation == Operation::kSvd) add_parts(key, "apply_q", height, plan);
-  // struct tall_workspace of qr_first_block.simt.h
-  const int64_t square = (key.batch * shorter * shorter / 16 + 1) * 16;
-  plan->workspace_bytes =
-      (2 * square + key.batch * shorter * (height + 1)) * size_bytes(key.dtype) +
-      key.batch * (2 * shorter + 2) * reals;
+  svd::tall_parts parts;
+  plan->workspace_bytes = place_tall_parts(key, nullptr, &parts);
   return true;
 }
 

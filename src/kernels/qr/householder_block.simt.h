@@ -389,8 +389,9 @@ kernel_factor(arguments args) {
   }
 }
 
+// Not asked for one block alone, the compiler spills to come down to 128 registers.
 template <class S, int kM, int kParts, int kThreads>
-SIMT_KERNEL(kThreads)
+SIMT_KERNEL(kThreads, 1)
 kernel_form(arguments args) {
   using L = block_layout<S, kM, kParts>;
   SIMT_SHARED_ARRAY(S, all, L::kTotal);

@@ -233,7 +233,7 @@ SIMT_FN void store_exponent(const arguments& given, simt::int64 matrix,
                             const steps::group_prepared<simt::real_of<S>>& p) {
   using T = simt::real_of<S>;
   T exponent = p.bad ? simt::not_a_number<T>() : p.exponent;
-  if (kTall) exponent = exponent + tall_workspace_of<S>(given).exponents[matrix];
+  if (kTall) exponent = exponent + *tall_exponent<S>(given, matrix);
   *t.exponent = exponent;
 }
 
