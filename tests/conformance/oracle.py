@@ -2,6 +2,7 @@
 """The oracle (tests/oracle) on torch tensors: what a result is worth, in wider arithmetic."""
 
 import ctypes
+import fcntl
 import functools
 import os
 import pathlib
@@ -36,8 +37,17 @@ class _Batch(ctypes.Structure):
 
 def _build():
     """The path of the library, built (or found up to date) under build/oracle of the checkout."""
-    cmake = shutil.which("cmake") or str(pathlib.Path(sys.executable).with_name("cmake"))
     folder = ROOT / "build" / "oracle"
+    folder.mkdir(parents=True, exist_ok=True)
+    # several processes share the tests, and one of them builds
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _run_cmake(folder)
+    return folder / "liblanepack_oracle.so"
+
+
+def _run_cmake(folder):
+    cmake = shutil.which("cmake") or str(pathlib.Path(sys.executable).with_name("cmake"))
     for command in (
         [cmake, "-S", str(ROOT / "tests" / "oracle"), "-B", str(folder)],
         [cmake, "--build", str(folder)],
@@ -45,7 +55,6 @@ def _build():
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode:
             raise RuntimeError(f"building the oracle: {' '.join(command)} failed:\n{done.stdout}")
-    return folder / "liblanepack_oracle.so"
 
 
 @functools.cache
