@@ -11,6 +11,7 @@ printed and does not stop the rest.
 
 import argparse
 import csv
+import os
 import statistics
 import sys
 import time
@@ -241,7 +242,7 @@ def run(dtypes, operations, with_rivals):
                 inputs = (inputs * CALLS)[:CALLS]
                 route = route_of(operation, batch, m, n, dtype)
                 median, spread, first = ours(function, inputs, route)
-                result = function(inputs[0])
+                result = function(*inputs[0])
                 result = (result,) if isinstance(result, torch.Tensor) else tuple(result)
                 residual, orthogonality = worst(operation, inputs[0], result)
                 host = host_time(function, [each[:1] for each in inputs[0]])
@@ -278,12 +279,12 @@ def main():
     torch.manual_seed(0)
     dtypes = [getattr(torch, name) for name in options.dtypes.split(",")]
     operations = options.operations.split(",") if options.operations else ()
-    rows = list(run(dtypes, operations, not options.no_rivals))
-    if options.csv:
-        with open(options.csv, "w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(COLUMNS)
-            writer.writerows(rows)
+    with open(options.csv or os.devnull, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        for row in run(dtypes, operations, not options.no_rivals):
+            writer.writerow(row)
+            file.flush()
 
 
 if __name__ == "__main__":

@@ -35,6 +35,10 @@ DTYPES = range(4)
 
 # On sm_90, of the kernels that the benchmarks' rows take: more would cost a warp of each processor.
 MOST_REGISTERS = {
+    "cholesky::kernel_rows<float, 16, 16, 64>": 64,
+    "cholesky::kernel_rows<float, 32, 32, 64>": 64,
+    "cholesky::kernel_rows<float, 64, 64, 64>": 128,
+    "cholesky::kernel_rows<simt::complex<float>, 32, 32, 64>": 128,
     "eigh::kernel_thread<float, 3, true>": 56,
     "eigh::kernel_thread<float, 8, true>": 128,
     "eigh::kernel_reduce<float, 16, 16, true, 64>": 96,
@@ -42,6 +46,8 @@ MOST_REGISTERS = {
     "eigh::kernel_ql<float, 32, 16, 544, 2>": 56,
     "qr::kernel_thread<float, 8, 8, 8, 8>": 128,
     "qr::kernel_warp<float, 32, 32, true, 64>": 128,
+    "solve::kernel_columns<float, 32, 32, 32, 64>": 96,
+    "solve::kernel_rows<float, 32, 1, false, 128>": 48,
     "svd::kernel_thread<float, 8, 8, true, false>": 200,
     "svd::kernel_bidiagonalise<float, 32, 32, true, false, 64>": 144,
     "svd::kernel_implicit_qr<float, 32, 8, false, 544, 2>": 56,
@@ -68,8 +74,8 @@ SAMPLE_SHAPES = [(8, 3), (64, 32)]
 # Orders of cholesky and the solves, and numbers of right-hand sides.
 ORDERS = [1, 2, 3, 4, 5, 6, 7, 8, 16, 24, 32, 64, 96, 128]
 SAMPLE_ORDERS = [3, 8, 16, 32, 64, 128]
-COLUMNS = [1, 2, 3, 4, 12, 32]
-SAMPLE_COLUMNS = [1, 3, 12, 32]
+COLUMNS = [1, 2, 3, 4, 6, 12, 32]
+SAMPLE_COLUMNS = [1, 3, 6, 12, 32]
 
 # Of the sample, what is compiled for the other architectures and by other releases of NVRTC.
 OTHER_ARCHITECTURES = ("sm_80", "sm_100")

@@ -6,6 +6,7 @@ for tool in memcheck racecheck initcheck synccheck; do
 done
 """
 
+import argparse
 import functools
 import sys
 
@@ -58,11 +59,18 @@ def calls(dtype):
 def main():
     if not torch.cuda.is_available():
         sys.exit("sanitize_cuda: torch finds no CUDA device")
-    names = sys.argv[1:] or ["float32", "float64", "complex64", "complex128"]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("dtypes", nargs="*")
+    parser.add_argument("--operations", default="", help="such as cholesky,solve_triangular")
+    options = parser.parse_args()
+    names = options.dtypes or ["float32", "float64", "complex64", "complex128"]
+    only = options.operations.split(",") if options.operations else ()
     count = 0
     for name in names:
         dtype = getattr(torch, name)
         for operation, m, n, call in calls(dtype):
+            if only and operation not in only:
+                continue
             route = getattr(lanepack, f"{operation}_backend")
             if operation == "solve_triangular":
                 route = functools.partial(route, columns=m)

@@ -28,7 +28,7 @@ def dtype(request):
 
 def _count(n):
     """More than a warp of small matrices, with a rest; few of the larger ones."""
-    return 37 if n <= 4 else 35 if n <= 8 else 5 if n <= 32 else 2
+    return 37 if n <= 4 else 35 if n <= 8 else 5 if n <= 32 else 3
 
 
 def _same(x, y):
@@ -64,6 +64,8 @@ def _bad_minors(a):
         a[k, minor, minor] = -1.0
         a[k, n - 1, n - 1] = -1.0
         wanted[k] = minor + 1
+    a[2] = torch.eye(n, dtype=a.dtype)
+    a[2].masked_fill_(torch.ones(n, n, dtype=torch.bool).tril(-1), -0.0)  # and so they stay
     if len(a) > 3:
         a[3, n - 1, 0] = math.nan
         wanted[3] = 2**31 - 1

@@ -173,14 +173,16 @@ TEST_F(Calls, CholeskyPassesItsArguments) {
 
 TEST_F(Calls, CholeskyTakesAWarpAndABlock) {
   const struct {
+    int dtype;
     int64_t n;
     const char* kernel;
     unsigned blocks, threads;
-  } kCases[] = {{20, "cholesky::kernel_warp<double, 24, 4, 8, 64>", 4, 64},
-                {33, "cholesky::kernel_block<double, 64, 8, 16>", 7, 128},
-                {128, "cholesky::kernel_block<double, 128, 16, 16>", 7, 256}};
+  } kCases[] = {{LANEPACK_DTYPE_F64, 20, "cholesky::kernel_rows<double, 24, 32, 64>", 4, 64},
+                {LANEPACK_DTYPE_F32, 33, "cholesky::kernel_rows<float, 64, 64, 64>", 7, 64},
+                {LANEPACK_DTYPE_F64, 33, "cholesky::kernel_block<double, 64, 8, 8>", 7, 64},
+                {LANEPACK_DTYPE_F64, 128, "cholesky::kernel_block<double, 128, 16, 16>", 7, 256}};
   for (const auto& each : kCases) {
-    auto args = make<lanepack_cholesky_args>(LANEPACK_DTYPE_F64);
+    auto args = make<lanepack_cholesky_args>(each.dtype);
     args.a = column_major(address(1), 7, each.n, each.n);
     args.l = column_major(address(2), 7, each.n, each.n);
     driver_->launch_count = 0;

@@ -132,7 +132,7 @@ for i in range(driver.fake_launch_count()):
         "cholesky::kernel_thread<float, 3>",
         # factors for each of two, right-hand sides for each of ten: no single stride
         *["solve::kernel_thread<float, 3, 8, false>"] * 2,
-        *["solve::kernel_rows<float, 32, 1, true, 64>"] * 2,
+        *["solve::kernel_rows<float, 32, 1, true, 128>"] * 2,
         "solve::kernel_thread<float, 8, 16, false>",
         "solve::kernel_thread<float, 3, 16, true>",
     ]

@@ -23,49 +23,53 @@ bool plan_cholesky_thread(const ProblemKey& key, LaunchPlan* plan) {
 
 namespace {
 
-// How a matrix, padded to the order n, is dealt: to `down` threads along the rows and `across` along
-// the columns (right_looking_warp.simt.h). What a thread holds stays below 128 registers, and below
-// that few threads with many entries win.
+// A lane to each row of a matrix, padded to the order n, in groups of `lanes`.
+bool plan_rows(const ProblemKey& key, const char* text, int n, int lanes, int threads,
+               LaunchPlan* plan) {
+  *plan = {};
+  plan->count = 1;
+  KernelPlan& kernel = plan->kernels[0];
+  kernel = {text, "", threads, threads / lanes, 0};
+  std::snprintf(kernel.name, sizeof(kernel.name), "cholesky::kernel_rows<%s, %d, %d, %d>",
+                scalar_name(key.dtype), n, lanes, threads);
+  return true;
+}
+
+// How a matrix, padded to the order n, is dealt to a block: to `down` threads along the rows and
+// `across` along the columns (right_looking_block.simt.h). What a thread holds stays in its registers,
+// and within that few threads with many entries win.
 struct Deal {
   int n;
-  int down[3], across[3];  // float32; float64 and complex64; complex128. 0: not served
+  int down[3], across[3];  // float32; float64 and complex64; complex128. 0: not dealt so
 };
 constexpr Deal kDeals[] = {
-    {8, {2, 2, 2}, {4, 4, 4}},      {16, {2, 4, 4}, {4, 4, 4}},    {24, {2, 4, 4}, {8, 8, 8}},
-    {32, {4, 4, 4}, {8, 8, 8}},     {64, {8, 8, 16}, {8, 16, 16}}, {96, {8, 16, 16}, {16, 16, 32}},
+    {64, {0, 8, 16}, {0, 8, 16}},
+    {96, {8, 16, 16}, {16, 16, 32}},
     {128, {8, 16, 0}, {16, 16, 0}},
 };
 
 int deal_column(Dtype dtype) { return dtype == Dtype::kF32 ? 0 : dtype == Dtype::kC128 ? 2 : 1; }
 
-const Deal* find_deal(int64_t n) {
-  if (n < 1) return nullptr;
-  for (const Deal& deal : kDeals) {
-    if (n <= deal.n) return &deal;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 bool plan_cholesky_warp(const ProblemKey& key, LaunchPlan* plan) {
-  const Deal* deal = find_deal(key.n);
-  if (deal == nullptr || deal->n > kWarpMaxN) return false;
-  const int column = deal_column(key.dtype);
-  const int down = deal->down[column], across = deal->across[column];
-  constexpr int kThreads = 64;
-  *plan = {};
-  plan->count = 1;
-  KernelPlan& kernel = plan->kernels[0];
-  kernel = {"cholesky_warp", "", kThreads, kThreads / (down * across), 0};
-  std::snprintf(kernel.name, sizeof(kernel.name), "cholesky::kernel_warp<%s, %d, %d, %d, %d>",
-                scalar_name(key.dtype), deal->n, down, across, kThreads);
-  return true;
+  if (key.n < 1 || key.n > kWarpMaxN) return false;
+  const int n = round_up(key.n, 8);
+  const int lanes = n == 24 ? 32 : n;
+  return plan_rows(key, "cholesky_warp", n, lanes, 64, plan);
 }
 
 bool plan_cholesky_block(const ProblemKey& key, LaunchPlan* plan) {
-  const Deal* deal = find_deal(key.n);
-  if (deal == nullptr || deal->n <= kWarpMaxN) return false;
+  constexpr int kRowsMaxN = 64;  // a row of so many float32 in the registers of a lane
+  if (key.n <= kWarpMaxN) return false;
+  if (key.dtype == Dtype::kF32 && key.n <= kRowsMaxN) {
+    return plan_rows(key, "cholesky_block", kRowsMaxN, kRowsMaxN, kRowsMaxN, plan);
+  }
+  const Deal* deal = nullptr;
+  for (const Deal& each : kDeals) {
+    if (deal == nullptr && key.n <= each.n) deal = &each;
+  }
+  if (deal == nullptr) return false;
   const int column = deal_column(key.dtype);
   const int down = deal->down[column], across = deal->across[column];
   if (down == 0) return false;

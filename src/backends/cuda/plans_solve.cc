@@ -48,13 +48,14 @@ namespace {
 
 // Few right-hand sides: a lane to a row.
 void plan_rows(const ProblemKey& key, LaunchPlan* plan) {
-  constexpr int kThreads = 64;
+  // a triangle to a group lies in shared memory
+  const int threads = key.columns == 1 && key.dtype == Dtype::kF32 ? 128 : 64;
   const int lanes = key.n <= 16 ? 16 : 32;
-  const int columns = key.columns == 1 ? 1 : key.columns == 2 ? 2 : 4;
+  const int columns = key.columns <= 2 ? static_cast<int>(key.columns) : key.columns <= 4 ? 4 : 8;
   KernelPlan& kernel = plan->kernels[0];
-  kernel = {"solve_triangular_warp", "", kThreads, kThreads / lanes, 0};
+  kernel = {"solve_triangular_warp", "", threads, threads / lanes, 0};
   std::snprintf(kernel.name, sizeof(kernel.name), "solve::kernel_rows<%s, %d, %d, %s, %d>",
-                scalar_name(key.dtype), lanes, columns, twice(key), kThreads);
+                scalar_name(key.dtype), lanes, columns, twice(key), threads);
 }
 
 // A lane to a right-hand side.
