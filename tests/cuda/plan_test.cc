@@ -105,6 +105,30 @@ TEST(Plan, EighServesToItsSize) {
   }
 }
 
+// The iteration takes a warp a block to order 16 of svd and 8 of eigh, and a maker's warp above.
+TEST(Plan, TheSizeOfAGroupChoosesTheIteration) {
+  const auto in_a_warp = [](Plan make, Operation operation, Dtype dtype, int64_t m, int64_t n) {
+    const ProblemKey key = key_of(operation, dtype, m, n);
+    LaunchPlan plan;
+    EXPECT_TRUE(make(key, &plan)) << text_of(key);
+    const int at = m > 32 || n > 32 ? 2 : 1;
+    const bool found = std::strstr(plan.kernels[at].name, "_warp<") != nullptr;
+    EXPECT_EQ(plan.kernels[at].threads == 32, found) << text_of(key);
+    return found;
+  };
+  for (const Dtype dtype : kDtypes) {
+    for (int64_t n = 1; n <= 32; ++n) {
+      EXPECT_EQ(in_a_warp(plan_svd_warp, Operation::kSvd, dtype, n, n), n <= 16) << n;
+      EXPECT_EQ(in_a_warp(plan_svd_warp, Operation::kSvd, dtype, 36, n), n <= 16) << n;
+      EXPECT_EQ(in_a_warp(plan_svd_warp, Operation::kSvd, dtype, n, 36), n <= 16) << n;
+      EXPECT_EQ(in_a_warp(plan_eigh_warp, Operation::kEigh, dtype, n, n), n <= 8) << n;
+    }
+    // The longer side counts where both are to 32.
+    EXPECT_FALSE(in_a_warp(plan_svd_warp, Operation::kSvd, dtype, 20, 8));
+    EXPECT_TRUE(in_a_warp(plan_svd_warp, Operation::kSvd, dtype, 8, 16));
+  }
+}
+
 TEST(Plan, LeavesWhatIsLargerToOthers) {
   for (const Dtype dtype : kDtypes) {
     LaunchPlan plan;

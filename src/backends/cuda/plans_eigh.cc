@@ -22,6 +22,15 @@ bool plan_eigh_thread(const ProblemKey& key, LaunchPlan* plan) {
 
 namespace {
 
+// To this order the lanes of a warp hold Q in shared memory; above, threads of a block hold its rows in
+// registers (100,000 x 8 in complex128 on an H200: 0.566 ms against 0.736; 16384 x 16 about equal).
+constexpr int kMostHeldOrder = 8;
+
+// Lanes to a matrix where a warp iterates: each holds 4 real rows of Q in float32 and 2 in float64.
+int ql_lanes(Dtype dtype, int order) {
+  return order * (is_complex(dtype) ? 2 : 1) / (real_dtype(dtype) == Dtype::kF64 ? 2 : 4);
+}
+
 // Matrices of a block in the iteration, 512 real rows of float32 in all: a lane makes the rotations of
 // each, and what makes them waits for the longest.
 int ql_matrices(Dtype dtype, int order) {
@@ -47,7 +56,12 @@ bool plan_eigh_warp(const ProblemKey& key, LaunchPlan* plan) {
   std::snprintf(reduce.name, sizeof(reduce.name), "eigh::kernel_reduce<%s, %d, %d, %s, %d>", scalar,
                 order, lanes, vectors ? "true" : "false", threads);
   KernelPlan& iterate = plan->kernels[1];
-  if (vectors) {
+  if (vectors && order <= kMostHeldOrder) {
+    const int iterating = ql_lanes(key.dtype, order);
+    iterate = {"eigh_warp", "", 32, 32 / iterating, 0};
+    std::snprintf(iterate.name, sizeof(iterate.name), "eigh::kernel_ql_warp<%s, %d, %d>", scalar,
+                  order, iterating);
+  } else if (vectors) {
     const int matrices = ql_matrices(key.dtype, order);
     const int rows = matrices * order * (is_complex(key.dtype) ? 2 : 1);
     iterate = {"eigh_warp", "", kMakers + rows, matrices, 0};

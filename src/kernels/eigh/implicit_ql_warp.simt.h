@@ -1,214 +1,106 @@
 // SPDX-License-Identifier: Apache-2.0
-// The second kernel of eigh: implicit QL on the tridiagonal matrix, applied to Q. A block has kMatrices
-// matrices; its first warp makes the rotations, a lane to a matrix, and a thread to each real row of Q
-// applies them (steps/row_rotations_block.simt.h). Test and rotations are those of
-// tridiagonal_ql_thread.simt.h. Of values alone: a matrix to each lane of a warp.
+// The second kernel of eigh to order 8: implicit QL on the tridiagonal matrix, applied to Q. kLanes lanes
+// a matrix, 32 / kLanes matrices a warp, a warp a block; each lane owns kRows real rows of Q in shared
+// memory and copies of its own of d and e (steps/lane_rows_warp.simt.h), so that nothing waits for
+// another warp. Of values alone, to order 32: a matrix to each lane.
 
 namespace eigh {
 
-template <class T>
-using value_pair = steps::value_pair<T>;
-template <class T>
-using rotation_pair = steps::rotation_pair<T>;
+// A sweep turns the rows that the lane holds. Column i + 1 stays in registers, and column i - 1 is read
+// ahead of its rotation.
+template <class T, int kRows>
+struct held_rows {
+  SIMT_SHARED T* v;
+  int lane;
+  T carried[kRows], waiting[kRows];
 
-// Far below u^2 and above the root of the smallest number: added to g, it makes a rotation of two zeros
-// the identity without a branch (a matrix's largest entry lies in [1, 2)).
-template <class T>
-SIMT_FN T nudge() {
-  const T a = simt::constant<T>(8.6736173798840355e-19f);  // 2^-60
-  return simt::is_double<T>() ? a * a * a * a * a * a * a : a;
-}
-
-// One sweep of QL over rows first .. last of the lane's matrix. What the next rotation needs is read
-// before the stores of this one. small: bit i where e_i is negligible. With kKept the rotations go to
-// `kept`: of columns i and i + 1 at i, to be applied downwards.
-template <bool kKept, int kStride, class T>
-SIMT_FN unsigned ql_sweep_pairs(SIMT_SHARED value_pair<T>* pairs,
-                                SIMT_SHARED rotation_pair<T>* kept, int first, int last, T tol,
-                                unsigned small) {
-  const T zero = simt::constant<T>(0.0f), one = simt::constant<T>(1.0f);
-  const T two = simt::constant<T>(2.0f);
-  const value_pair<T> head = pairs[first * kStride], next = pairs[(first + 1) * kStride];
-  const value_pair<T> tail = pairs[last * kStride];
-  value_pair<T> here = pairs[(last - 1) * kStride];
-  T d_above = tail.x[0];
-  // Wilkinson's shift, from the upper end of the block
-  const T theta = (next.x[0] - head.x[0]) / (two * head.x[1]);
-  const T root = simt::sqrt(simt::fma(theta, theta, one));
-  T g = d_above - head.x[0] + head.x[1] / (theta + simt::copysign(root, theta));
-  T p = zero, s = one, c = one;
-  small &= ~(((1u << (last - first)) - 1u) << first);
-  SIMT_NO_UNROLL
-  for (int i = last - 1; i >= first; --i) {
-    const value_pair<T> after = pairs[(i > first ? i - 1 : first) * kStride];
-    const T f = s * here.x[1], b = c * here.x[1];
-    const T base = d_above - p;
-    g = g + simt::copysign(nudge<T>(), g);
-    const T h = simt::fma(f, f, g * g);
-    const T q = simt::fma(here.x[0] - base, f, g * (b + b));
-    const T y = simt::rsqrt(h);
-    c = g * y;
-    s = f * y;
-    const T r = h * y, turned = q * y;
-    p = s * turned;
-    // e_last is no entry of the block: it stays what it was
-    const bool inner = i + 1 < last;
-    value_pair<T> done;
-    done.x[0] = base + p;
-    done.x[1] = inner ? r : tail.x[1];
-    pairs[(i + 1) * kStride] = done;
-    if (inner && r <= tol) small |= 1u << (i + 1);
-    g = simt::fma(c, turned, -b);
-    d_above = here.x[0];
-    here = after;
-    if (kKept) {
-      const steps::rotation<T> turn = steps::normalised(c, -s);
-      rotation_pair<T> x;
-      x.x[0] = turn.c;
-      x.x[1] = turn.s;
-      kept[i] = x;
-    }
+  SIMT_FN void start(int last) {
+    steps::read_rows(v + last * kRows * 32, lane, carried);
+    steps::read_rows(v + (last - 1) * kRows * 32, lane, waiting);
   }
-  value_pair<T> done;
-  done.x[0] = d_above - p;
-  done.x[1] = g;
-  pairs[first * kStride] = done;
-  if (simt::abs(g) <= tol) small |= 1u << first;
-  return small;
-}
-
-// What the iteration starts from.
-template <class T>
-struct ql_start {
-  T tol;
-  unsigned small;
+  SIMT_FN void turn(int i, int first, T c, T s) {
+    T x[kRows];
+    SIMT_UNROLL
+    for (int k = 0; k < kRows; ++k) {
+      const T column = waiting[k];
+      x[k] = simt::fma(s, column, c * carried[k]);
+      carried[k] = simt::fma(c, column, -(s * carried[k]));
+    }
+    steps::read_rows(v + (i > first ? i - 1 : first) * kRows * 32, lane, waiting);
+    steps::write_rows(v + (i + 1) * kRows * 32, lane, x);
+  }
+  SIMT_FN void finish(int first) { steps::write_rows(v + first * kRows * 32, lane, carried); }
 };
-template <int kStride, class T>
-SIMT_FN ql_start<T> start_iteration(int n, SIMT_SHARED const value_pair<T>* pairs) {
-  T norm = simt::constant<T>(0.0f), before = norm;
-  for (int i = 0; i < n; ++i) {
-    const value_pair<T> x = pairs[i * kStride];
-    norm = simt::max(norm, simt::abs(x.x[0]) + (before + simt::abs(x.x[1])));
-    before = simt::abs(x.x[1]);
-  }
-  ql_start<T> start = {norm * simt::constant<T>(2.0f) * simt::eps<T>(), 0u};
-  // the last bit, e_(n-1) = 0, is always set
-  for (int i = 0; i < n; ++i) {
-    if (simt::abs(pairs[i * kStride].x[1]) <= start.tol) start.small |= 1u << i;
-  }
-  return start;
-}
-// Bits of n rows.
-SIMT_FN unsigned rows_mask(int n) { return n == 32 ? 0xffffffffu : (1u << n) - 1u; }
-SIMT_FN int most_sweeps(int n) { return 30 * n; }
 
-// The makers' turns; lanes that have no matrix only meet the others.
-template <class L, int kMatrices, class T>
-SIMT_FN void make_turns(const steps::turns_memory<T>& memory, int n, bool valid, bool bad) {
+// True where it converged. All lanes of the warp start a sweep together; how long it is, and where, is
+// the same for the lanes of a matrix.
+template <class T, class F>
+SIMT_FN bool ql_iteration(int n, SIMT_SHARED value_pair<T>* pairs, SIMT_PRIVATE F& factor) {
   const simt::warp_group<32> warp;
-  const int lane = warp.lane(), most = most_sweeps(n);
-  SIMT_SHARED value_pair<T>* pairs = memory.pairs + (valid ? lane : 0);
-  const ql_start<T> start = start_iteration<kMatrices>(valid ? n : 0, pairs);
+  const ql_start<T> start = start_iteration<32>(n, pairs);
   unsigned small = start.small;
-  const unsigned all = valid ? rows_mask(n) : 0u;
-  SIMT_SHARED T* rotations = memory.rotations + lane * L::kMatrix;
+  const unsigned all = rows_mask(n);
   SIMT_NO_UNROLL
-  for (int turn = 0; turn <= most; ++turn) {
-    const int parity = turn & 1;
+  for (int sweep = 0; sweep < most_sweeps(n); ++sweep) {
     const unsigned open = ~small & all;
-    const bool more = warp.any(open != 0u) && turn < most;
-    int first = 0, last = 0;
-    if (more && open != 0u) {
-      first = simt::lowest_bit(open);
-      last = first + simt::lowest_bit(small >> first);
-      SIMT_SHARED rotation_pair<T>* kept =
-          reinterpret_cast<SIMT_SHARED rotation_pair<T>*>(rotations + parity * L::kTurn);
-      steps::fill_parts(kept, first, last);
-      small = ql_sweep_pairs<true, kMatrices>(pairs, kept, first, last, start.tol, small);
+    if (!warp.any(open != 0u)) break;
+    if (open != 0u) {
+      const int first = simt::lowest_bit(open), last = first + simt::lowest_bit(small >> first);
+      small = ql_sweep_pairs<32>(pairs, factor, first, last, start.tol, small);
     }
-    if (lane < kMatrices) {
-      SIMT_SHARED int* range = memory.ranges + 2 * (parity * kMatrices + lane);
-      range[0] = first;
-      range[1] = last;
-      if (!more) memory.info[lane] = steps::info_of(bad, open == 0u);
-    }
-    if (lane == 0) memory.open[parity] = more ? 1 : 0;
-    simt::meet_block();
-    if (!more) break;
   }
+  return (~small & all) == 0u;
 }
 
-// Value j where it belongs.
-template <class T>
-SIMT_FN void store_value(const arguments& args, simt::int64 matrix, int rank, T value, int info,
-                         const tridiagonal<T>& t) {
-  const simt::pow2_scale<T> scale =
-      simt::make_pow2(info != 0 ? simt::constant<T>(0.0f) : *t.exponent);
-  SIMT_GLOBAL T* w = reinterpret_cast<SIMT_GLOBAL T*>(args.w.data) + matrix * args.w.batch;
-  w[rank * args.w.row] =
-      info != 0 ? simt::not_a_number<T>() : simt::scale_pow2(value, scale) + *t.shift;
-}
-
-// kMatrices of order n <= kN a block.
-template <class S, int kN, int kMatrices, int kThreads, int kBlocks>
-SIMT_KERNEL(kThreads, kBlocks)
-kernel_ql(arguments args) {
+// kLanes lanes to a matrix of n <= kN; a warp a block.
+template <class S, int kN, int kLanes>
+SIMT_KERNEL(32)
+kernel_ql_warp(arguments args) {
   using T = simt::real_of<S>;
-  using L = steps::turns_layout<T, kN, kMatrices, 1>;
-  constexpr int kReals = simt::traits<S>::kComplex ? 2 : 1, kRows = kN * kReals;
-  static_assert(kThreads == steps::kMakers + kMatrices * kRows, "a thread to each row");
-  SIMT_SHARED_ARRAY(T, all, L::kTotal);
-  SIMT_SHARED_ARRAY(int, notes, L::kNotes);
-  const steps::turns_memory<T> memory = steps::turns_memory_of<L, kMatrices>(all, notes);
-  const int n = args.n, thread = simt::thread_index();
-  const simt::int64 step = static_cast<simt::int64>(simt::block_count()) * kMatrices;
-  simt::int64 from = static_cast<simt::int64>(simt::block_index()) * kMatrices;
-  if (thread < steps::kMakers) {
-    SIMT_NO_UNROLL
-    for (; from < args.batch; from += step) {
-      const bool valid = thread < kMatrices && from + thread < args.batch;
-      const T exponent =
-          valid ? *tridiagonal_of<T>(args, from + thread).exponent : simt::constant<T>(0.0f);
-      simt::meet_block();
-      make_turns<L, kMatrices>(memory, n, valid, !simt::is_finite(exponent));
-      simt::meet_block();
+  constexpr int kRows = kN * (simt::traits<S>::kComplex ? 2 : 1) / kLanes;
+  constexpr int kMatrices = 32 / kLanes, kPairs = 2 * kN * 32;
+  SIMT_SHARED_ARRAY(T, all, kPairs + kN * kRows * 32);
+  const simt::warp_group<32> warp;
+  const simt::warp_group<kLanes> group;
+  const int lane = warp.lane(), own = group.lane(), n = args.n, row = own * kRows;
+  SIMT_SHARED value_pair<T>* pairs = reinterpret_cast<SIMT_SHARED value_pair<T>*>(all) + lane;
+  held_rows<T, kRows> held;
+  held.v = all + kPairs;
+  held.lane = lane;
+  for (simt::int64 first = static_cast<simt::int64>(simt::block_index()) * kMatrices;
+       first < args.batch; first += static_cast<simt::int64>(simt::block_count()) * kMatrices) {
+    // a group past the last matrix repeats it and stores nothing
+    const simt::int64 wanted = first + lane / kLanes;
+    const bool valid = wanted < args.batch;
+    const simt::int64 matrix = valid ? wanted : args.batch - 1;
+    const tridiagonal<T> t = tridiagonal_of<T>(args, matrix);
+    const steps::factor_rows<S> q =
+        steps::make_factor_rows<S, kRows>(args.v, matrix, args.v.row, args.v.column, n,
+                                          args.v.layout == steps::kPackedColumns, false);
+    for (int i = 0; i < n; ++i) {
+      value_pair<T> x;
+      x.x[0] = t.d[i];
+      x.x[1] = t.e[i];
+      pairs[i * 32] = x;
+      T y[kRows];
+      steps::read_factor(q, i, row, y);
+      steps::write_rows(held.v + i * kRows * 32, lane, y);
     }
-  } else {
-    const int own = thread - steps::kMakers, index = own / kRows, row_index = own % kRows;
-    SIMT_SHARED const value_pair<T>* pairs = memory.pairs + index;
-    SIMT_NO_UNROLL
-    for (; from < args.batch; from += step) {
-      const simt::int64 matrix = from + index;
-      const bool exists = matrix < args.batch && row_index / kReals < n;
-      const bool has_value = matrix < args.batch && row_index < n;
-      const tridiagonal<T> t = tridiagonal_of<T>(args, matrix < args.batch ? matrix : 0);
-      if (has_value) {
-        value_pair<T> x;
-        x.x[0] = t.d[row_index];
-        x.x[1] = t.e[row_index];
-        memory.pairs[row_index * kMatrices + index] = x;
-      }
-      const steps::real_row<T> v = steps::real_row_of<S>(args.v, exists ? matrix : 0, args.v.row,
-                                                         args.v.column, exists ? row_index : 0);
-      T row[kN];
-      steps::load_real_row(v, exists ? n : 0, row);
-      simt::meet_block();
-      steps::take_turns<L, true, kMatrices>(memory, most_sweeps(n), index, 0, row);
-      const int info = matrix < args.batch ? memory.info[index] : 0;
-      SIMT_SHARED int* ranks = memory.ranks + index * kN;
-      if (has_value) {
-        const int rank = steps::rank_among<false, kMatrices>(n, pairs, row_index);
-        ranks[row_index] = rank;
-        store_value(args, matrix, rank, pairs[row_index * kMatrices].x[0], info, t);
-        if (args.info != nullptr && row_index == 0) args.info[matrix] = info;
-      }
-      simt::meet_block();
-      if (!exists) continue;
+    const bool converged = ql_iteration(n, pairs, held);
+    const int info = steps::info_of(!simt::is_finite(*t.exponent), converged);
+    // A group that repeats the last matrix has read its Q ahead of the first write to it.
+    warp.sync();
+    for (int j = 0; j < n && valid; ++j) {
+      const int rank = steps::rank_among<false, 32>(n, pairs, j);
+      if (j % kLanes == own) store_value(args, matrix, rank, pairs[j * 32].x[0], info, t);
+      T y[kRows];
+      steps::read_rows(held.v + j * kRows * 32, lane, y);
       SIMT_UNROLL
-      for (int j = 0; j < kN; ++j) {
-        if (j < n) v.data[ranks[j] * v.column] = info != 0 ? simt::not_a_number<T>() : row[j];
-      }
+      for (int k = 0; k < kRows; ++k) y[k] = info != 0 ? simt::not_a_number<T>() : y[k];
+      steps::write_factor(q, rank, row, y);
     }
+    if (args.info != nullptr && valid && own == 0) args.info[matrix] = info;
+    warp.sync();
   }
 }
 
@@ -221,7 +113,6 @@ kernel_values(arguments args) {
   const simt::warp_group<32> warp;
   const int n = args.n, lane = warp.lane();
   SIMT_SHARED value_pair<T>* pairs = reinterpret_cast<SIMT_SHARED value_pair<T>*>(all) + lane;
-  SIMT_SHARED rotation_pair<T>* const none = nullptr;
   for (simt::int64 first = static_cast<simt::int64>(simt::block_index()) * 32; first < args.batch;
        first += static_cast<simt::int64>(simt::block_count()) * 32) {
     // a lane past the last matrix repeats it and stores nothing
@@ -229,20 +120,10 @@ kernel_values(arguments args) {
     const simt::int64 matrix = valid ? first + lane : args.batch - 1;
     const tridiagonal<T> t = tridiagonal_of<T>(args, matrix);
     steps::load_pairs<32>(t.d, t.e, n, pairs);
-    const ql_start<T> start = start_iteration<32>(n, pairs);
-    unsigned small = start.small;
-    const unsigned all_rows = rows_mask(n);
-    SIMT_NO_UNROLL
-    for (int sweep = 0; sweep < most_sweeps(n); ++sweep) {
-      const unsigned open = ~small & all_rows;
-      if (!warp.any(open != 0u)) break;
-      if (open != 0u) {
-        const int from = simt::lowest_bit(open), to = from + simt::lowest_bit(small >> from);
-        small = ql_sweep_pairs<false, 32>(pairs, none, from, to, start.tol, small);
-      }
-    }
+    no_factor<T> none;
+    const bool converged = ql_iteration(n, pairs, none);
     const bool bad = !simt::is_finite(*t.exponent);
-    const int info = steps::info_of(bad, (~small & all_rows) == 0u);
+    const int info = steps::info_of(bad, converged);
     for (int j = 0; j < n && valid; ++j) {
       store_value(args, matrix, steps::rank_among<false, 32>(n, pairs, j), pairs[j * 32].x[0], info,
                   t);

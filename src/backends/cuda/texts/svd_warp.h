@@ -9,6 +9,7 @@
 #include "kernels/steps/staging_warp.simt.h"
 #include "kernels/svd/arguments.simt.h"
 // after what stands above
+#include "kernels/steps/lane_rows_warp.simt.h"
 #include "kernels/steps/row_rotations_block.simt.h"
 #include "kernels/steps/shifted_warp.simt.h"
 #include "kernels/svd/bidiagonal_qr_thread.simt.h"
@@ -22,4 +23,7 @@
 #include "kernels/svd/bidiagonalise_warp.simt.h"
 // after what stands above
 #include "kernels/svd/bidiagonalise_block.simt.h"
+#include "kernels/svd/qr_sweep_thread.simt.h"
+// after what stands above
+#include "kernels/svd/implicit_qr_block.simt.h"
 #include "kernels/svd/implicit_qr_warp.simt.h"
