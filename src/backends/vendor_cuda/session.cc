@@ -25,7 +25,8 @@ struct Pool {
   std::mutex mutex;
   std::vector<Handle> idle;
 };
-Pool g_pools[cuda::kMaxDevices];
+// Never destroyed: at the end of the process cuSOLVER may be gone before its handles.
+Pool* const g_pools = new Pool[cuda::kMaxDevices];
 
 template <class Fits>
 bool take_idle(Pool* pool, Fits fits, Handle* handle) {
