@@ -37,8 +37,9 @@ inline int lanes_for(int64_t n) { return n <= 8 ? 8 : n <= 16 ? 16 : 32; }
 
 // Warps to a matrix whose columns have that many rows: each holds at most 256 bytes of a column.
 inline int parts_for(int64_t rows, int64_t element_bytes) {
+  constexpr int64_t kMostBytes = 256;
   int parts = 1;
-  while (rows * element_bytes > 256 * parts) parts *= 2;
+  while (rows * element_bytes > kMostBytes * parts) parts *= 2;
   return parts;
 }
 

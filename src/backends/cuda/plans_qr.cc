@@ -56,9 +56,10 @@ bool plan_parts(const ProblemKey& key, LaunchPlan* plan) {
   const int64_t bytes = size_bytes(key.dtype);
   const int height = round_up(key.m, 32), parts = parts_for(height, bytes);
   *plan = {};
-  plan->count = key.want_q ? 2 : 1;
   const char* const names[] = {"factor", "form"};
-  for (int i = 0; i < plan->count; ++i) {
+  const int count = key.want_q ? 2 : 1;
+  plan->count = count;
+  for (int i = 0; i < count; ++i) {
     KernelPlan& kernel = plan->kernels[i];
     kernel = {"qr_warp", "", 32 * parts, 1, 0};
     std::snprintf(kernel.name, sizeof(kernel.name), "qr::kernel_%s<%s, %d, %d, %d>", names[i],

@@ -66,7 +66,7 @@ bool plan_columns(const ProblemKey& key, LaunchPlan* plan) {
   const int rows = key.n <= panel ? panel : key.n <= 32 ? 32 : round_up(key.n, 32);
   // columns_layout of substitution_warp.simt.h
   const int64_t stride = ((panel * bytes + 15) / 16 | 1) * 16 / bytes;
-  const auto shared_of_warp = [&](int lanes) {
+  const auto shared_of_warp = [&](int64_t lanes) {
     const int64_t used = (panel * stride + lanes * (rows | 1) + panel) * bytes;
     return 32 / lanes * ((used + 15) / 16 * 16);
   };
@@ -75,7 +75,7 @@ bool plan_columns(const ProblemKey& key, LaunchPlan* plan) {
   const int64_t shared = shared_of_warp(lanes);
   if (shared > kMostSharedBytes) return false;
   // A multiprocessor takes 32 blocks: two warps to each where that many would fit.
-  constexpr int64_t kSmall = 10 * 1024;
+  constexpr int64_t kSmall = 10240;
   const int threads = shared <= kSmall ? 64 : 32;
   plan->parts = (key.columns - 1) / lanes + 1;
   KernelPlan& kernel = plan->kernels[0];
