@@ -86,15 +86,19 @@ def test_many(case):
     assert not faults, f"{case}, seed {SEED}:\n  " + "\n  ".join(faults)
 
 
+# Of the others torch's routine serves the problem.
+DTYPES_SERVED = {"svd.vendor": (cases.F32, cases.C64)}
+
+
 def test_every_algorithm_has_cases():
-    """Each algorithm of the GPU serves some case of every dtype; test_case runs what serves it."""
+    """Each algorithm of the GPU serves some case of its dtypes; test_case runs what serves it."""
     own = (*cases.CUDA_FACTOR_ALGORITHMS, *cases.CUDA_SOLVE_ALGORITHMS)  # test_emulator_solves.py
     names = [name for name in emulator.algorithms() if name not in own]
     assert names
-    wanted = {(name, dtype) for name in names for dtype in cases.DTYPES}
+    wanted = {(name, dtype) for name in names for dtype in DTYPES_SERVED.get(name, cases.DTYPES)}
     served = {
         (algorithm, case.dtype)
         for case in CASES
         for algorithm in emulator.Emulator(case, SEED).algorithms(case)
     }
-    assert wanted <= served, sorted(map(str, wanted - served))
+    assert wanted == served, sorted(map(str, wanted ^ served))
