@@ -329,7 +329,8 @@ def install(functions: Iterable[str] | None = None, *, check_errors: bool = True
     torch, which on CUDA waits for the device. False: it gives NaN for itself, and nothing waits.
 
     A second call with the same arguments changes nothing, one with others replaces the first.
-    Calls that other threads are in at that moment end as they began.
+    Torch changes its table of kernels without a lock for those who read it: no other thread may be
+    in torch.linalg while what is served changes.
 
     Raises ArgumentError for an unknown name, RuntimeError where torch has no
     `torch.library.get_kernel` (PyTorch 2.9 and later have it).
