@@ -80,10 +80,6 @@ def _compute(function: str, native: Callable, A: torch.Tensor, *args):
         _thread.inside = False
 
 
-def _any_bad(info: torch.Tensor) -> bool:
-    return bool(info.item() if info.dim() == 0 else info.any().item())
-
-
 def _torch_layout(Vh: torch.Tensor) -> torch.Tensor:
     """Row-major on CUDA, as torch's is there."""
     return Vh if Vh.is_cpu else Vh.contiguous()
@@ -103,7 +99,7 @@ def _eigh(A, UPLO="L", compute_v=True):
         results = _compute("eigvalsh", _kernels.eigvalsh, A, UPLO, _checks)
     if results is None:
         return None
-    if _checks and _any_bad(results[-1]):
+    if _checks:
         raise_bad_matrix(results[-1], "eigh", _NOT_FINITE)
     return results[0], results[1] if compute_v else A.new_empty(0)
 
@@ -117,7 +113,7 @@ def _svd(A, full_matrices=False, compute_uv=True, *, driver=None):
         results = _compute("svdvals", _kernels.svdvals, A, None, _checks)
     if results is None:
         return None
-    if _checks and _any_bad(results[-1]):
+    if _checks:
         raise_bad_matrix(results[-1], "svd", _NOT_FINITE)
     if compute_uv:
         return results[0], results[1], _torch_layout(results[2])
@@ -131,7 +127,7 @@ def _cholesky_ex(self, *, upper=False, check_errors=False):
     L, info = results
     if L.is_cpu:
         # LAPACK says which minor a NaN spoils first; it is asked itself.
-        if _any_bad(info) and bool((info == _native.INFO_NOT_FINITE).any()):
+        if bool((info == _native.INFO_NOT_FINITE).any()):
             return None
     else:
         info = info.where(info != _native.INFO_NOT_FINITE, 1)
@@ -143,8 +139,7 @@ def _cholesky_ex(self, *, upper=False, check_errors=False):
 def _cholesky(self, upper=False):
     if self.numel() == 0:  # torch's result is row-major then
         return None
-    if "cholesky" in _serving:
-        _warn_as_torch("cholesky", self)
+    _warn_as_torch("cholesky", self)
     results = _cholesky_ex(self, upper=upper)
     if results is None:
         return None
@@ -162,7 +157,7 @@ def _cholesky_inverse(self, upper=False):
 
 def _solve(function: str, operation: str, A, B, flags: int):
     """X, for a factor A and right-hand sides B."""
-    if function not in _serving or A.dim() < 2 or B.dim() < 2:
+    if A.dim() < 2 or B.dim() < 2:
         return None
     if A.is_conj() and operation != "cholesky_solve":
         A, flags = A.conj(), flags ^ _native.FLAG_CONJUGATE
@@ -187,8 +182,7 @@ def _cholesky_solve_helper(self, A, upper):
 
 
 def _triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
-    if "triangular_solve" in _serving:
-        _warn_as_torch("triangular_solve", self, A)
+    _warn_as_torch("triangular_solve", self, A)
     flags = triangular_flags(upper, True, unitriangular, transpose, False)
     X = _solve("triangular_solve", "solve_triangular", A, self, flags)
     if X is None:

@@ -13,6 +13,17 @@ from ._errors import ArgumentError
 from ._layout import column_major_strides
 
 
+def _first_bad(info: torch.Tensor) -> tuple[int, str] | None:
+    """The first info that is not zero, and where it stands in torch's words; None without one."""
+    if not (info.item() if info.dim() == 0 else info.any().item()):
+        return None
+    if info.dim() == 0:
+        return int(info), ""
+    flat = info.reshape(-1)
+    element = int((flat != 0).to(torch.uint8).argmax())
+    return int(flat[element]), f"(Batch element {element}): "
+
+
 def raise_bad_matrix(
     info: torch.Tensor, function: str, not_finite: str = "The input matrix contains NaN or Inf."
 ) -> None:
@@ -22,13 +33,10 @@ def raise_bad_matrix(
     not_finite: what is said of a matrix with NaN or Inf.
     Batch elements are counted as torch does: in row-major order over all batch dimensions.
     """
-    flat = info.reshape(-1)
-    bad = flat != 0
-    if not bool(bad.any()):
+    found = _first_bad(info)
+    if found is None:
         return
-    element = int(bad.to(torch.uint8).argmax())
-    code = int(flat[element])
-    place = "" if info.dim() == 0 else f"(Batch element {element}): "
+    code, place = found
     if code == _native.INFO_NOT_FINITE:
         reason = not_finite
     else:
@@ -39,13 +47,10 @@ def raise_bad_matrix(
 
 def raise_bad_minor(info: torch.Tensor, function: str = "linalg.cholesky") -> None:
     """Raises torch.linalg.LinAlgError for the first matrix that has no Cholesky factor."""
-    flat = info.reshape(-1)
-    bad = flat != 0
-    if not bool(bad.any()):
+    found = _first_bad(info)
+    if found is None:
         return
-    element = int(bad.to(torch.uint8).argmax())
-    code = int(flat[element])
-    place = "" if info.dim() == 0 else f"(Batch element {element}): "
+    code, place = found
     if code == _native.INFO_NOT_FINITE:
         reason = "The input matrix contains NaN or Inf: the input is not positive-definite."
     else:
