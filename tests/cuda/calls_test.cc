@@ -237,7 +237,7 @@ TEST_F(Calls, ManyRightHandSidesAreBlocksOfTheGrid) {
   ASSERT_EQ(lanepack_solve_triangular(&args), LANEPACK_STATUS_OK) << lanepack_last_error();
   ASSERT_EQ(driver_->launch_count, 1);
   const FakeLaunch& launch = driver_->launches[0];
-  EXPECT_STREQ(launch.kernel, "lowered solve::kernel_panel<float, 20, 32, false, 64, 12>");
+  EXPECT_STREQ(launch.kernel, "lowered solve::kernel_panel<float, 20, 32, false, 64, 8>");
   EXPECT_EQ(launch.grid[0], 6u);  // 3 matrices in 4 parts, 2 parts to a block
 }
 
