@@ -72,6 +72,7 @@ SPILLED = {
     "eigh::kernel_reduce<float, 32, 32, false, 64>": 40,
     "eigh::kernel_thread<double, 4, false>": 8,
     "eigh::kernel_thread<simt::complex<double>, 4, true>": 8,
+    "solve::kernel_columns<simt::complex<double>, 16, 32, 16, 32>": 8,
     "solve::kernel_matrix<double, 3, 3, true>": 8,
     "solve::kernel_matrix<simt::complex<double>, 3, 1, false>": 8,
     "solve::kernel_panel<double, 32, 32, false, 64, 8>": 24,

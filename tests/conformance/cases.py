@@ -43,7 +43,6 @@ CUDA_ALGORITHMS = {
 CUDA_FACTOR_ALGORITHMS = (
     "cholesky.small.thread",
     "cholesky.right_looking.warp",
-    "cholesky.right_looking.block",
     "cholesky.left_looking.block",
 )
 CUDA_SOLVE_ALGORITHMS = (

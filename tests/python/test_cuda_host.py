@@ -131,10 +131,10 @@ for i in range(driver.fake_launch_count()):
         "cholesky::kernel_thread<float, 3>",
         "cholesky::kernel_thread<float, 3>",
         # factors for each of two, right-hand sides for each of ten: no single stride
-        *["solve::kernel_thread<float, 3, 8, false>"] * 2,
-        *["solve::kernel_rows<float, 32, 1, true, 128>"] * 2,
-        "solve::kernel_thread<float, 8, 16, false>",
-        "solve::kernel_thread<float, 3, 16, true>",
+        *["solve::kernel_matrix<float, 3, 4, false>"] * 2,
+        *["solve::kernel_rows<float, 32, 1, true, false, 128>"] * 2,
+        "solve::kernel_thread<float, 8, 16, false, false>",
+        "solve::kernel_matrix<float, 3, 3, true>",
     ]
 
 
@@ -154,7 +154,7 @@ assert torch.allclose(A @ X, B) and torch.equal(Y, Y.mH) and not info.any()
 assert driver.fake_launch_count() == 0
 where = {"dtype": A.dtype, "routing": 0, "device_index": 1}
 for n, name in ((4, "cholesky.small.thread"), (30, "cholesky.right_looking.warp"),
-                (90, "cholesky.right_looking.block"), (150, "vendor")):
+                (90, "cholesky.right_looking.warp"), (150, "vendor")):
     assert _cuda.route("cholesky", n, n, 3, **where) == name
 for n, name in ((4, "solve_triangular.small.thread"), (90, "solve_triangular.substitution.warp"),
                 (150, "vendor")):

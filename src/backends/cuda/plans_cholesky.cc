@@ -23,43 +23,33 @@ bool plan_cholesky_thread(const ProblemKey& key, LaunchPlan* plan) {
 
 namespace {
 
-// A lane to each row of a matrix, padded to the order n, in groups of `lanes`.
-bool plan_rows(const ProblemKey& key, const char* text, int n, int lanes, int threads,
-               LaunchPlan* plan) {
-  *plan = {};
-  plan->count = 1;
-  KernelPlan& kernel = plan->kernels[0];
-  kernel = {text, "", threads, threads / lanes, 0};
-  std::snprintf(kernel.name, sizeof(kernel.name), "cholesky::kernel_rows<%s, %d, %d, %d>",
-                scalar_name(key.dtype), n, lanes, threads);
-  return true;
-}
-
-// One matrix to a block: orders to this.
-constexpr int64_t kBlockMaxN = 128;
+// How a matrix, padded to the order n, is dealt to `lanes`: as many rows to a lane as its registers hold.
+struct Deal {
+  int n, lanes, threads;
+};
+constexpr Deal kDeals[] = {{8, 8, 64},   {16, 8, 64},  {24, 8, 64},  {32, 16, 64},
+                           {64, 32, 32}, {96, 32, 32}, {128, 64, 64}};
 
 }  // namespace
 
 bool plan_cholesky_warp(const ProblemKey& key, LaunchPlan* plan) {
-  if (key.n < 1 || key.n > kWarpMaxN) return false;
-  const int n = round_up(key.n, 8);
-  // Two rows to a lane, or three of 24; of complex128 of order 32 a lane holds one.
-  const int lanes = n == 32 ? (key.dtype == Dtype::kC128 ? 32 : 16) : 8;
-  return plan_rows(key, "cholesky_warp", n, lanes, 64, plan);
+  const int64_t most = key.dtype == Dtype::kF32 ? 128 : key.dtype == Dtype::kC128 ? 32 : 64;
+  if (key.n < 1 || key.n > most) return false;
+  const Deal* deal = kDeals;
+  while (deal->n < key.n) ++deal;
+  const int lanes = deal->n == 32 && key.dtype == Dtype::kC128 ? 32 : deal->lanes;
+  *plan = {};
+  plan->count = 1;
+  KernelPlan& kernel = plan->kernels[0];
+  kernel = {"cholesky_warp", "", deal->threads, deal->threads / lanes, 0};
+  std::snprintf(kernel.name, sizeof(kernel.name), "cholesky::kernel_rows<%s, %d, %d, %d>",
+                scalar_name(key.dtype), deal->n, lanes, deal->threads);
+  return true;
 }
 
-// As far as the registers of a lane hold its rows: of float32 two of order 128 or three of 96, of
-// complex128 none.
-bool plan_cholesky_rows(const ProblemKey& key, LaunchPlan* plan) {
-  if (key.n <= kWarpMaxN || key.n > kBlockMaxN || key.dtype == Dtype::kC128) return false;
-  const int n = round_up(key.n, 32);
-  if (key.dtype != Dtype::kF32 && n > 64) return false;
-  const int lanes = n == 128 ? 64 : 32;
-  return plan_rows(key, "cholesky_block", n, lanes, lanes, plan);
-}
-
-bool plan_cholesky_panels(const ProblemKey& key, LaunchPlan* plan) {
+bool plan_cholesky_block(const ProblemKey& key, LaunchPlan* plan) {
   constexpr int kThreads = 64, kColumns = 16;
+  constexpr int64_t kBlockMaxN = 128;
   if (key.n <= kWarpMaxN || key.n > kBlockMaxN) return false;
   *plan = {};
   plan->count = 1;
