@@ -90,6 +90,22 @@ struct no_factors {
   SIMT_FN void finish(int /*last*/) {}
 };
 
+// Counts sweeps that found the same entries negligible. Every tenth has no shift, as in
+// bidiagonal_qr_thread.simt.h: a value that counts as negligible makes the block singular.
+struct sweep_patience {
+  unsigned open;
+  int count;
+
+  SIMT_FN sweep_patience() : open(0u), count(0) {}
+  SIMT_FN unsigned singular_from(unsigned now, int first) {
+    count = now == open ? count + 1 : 0;
+    open = now;
+    if (count < 9) return 0u;
+    count = 0;
+    return 1u << first;
+  }
+};
+
 // One sweep over rows first .. last of the lane's matrix.
 template <int kStride, class T, class F>
 SIMT_FN small_entries qr_sweep_pairs(SIMT_SHARED value_pair<T>* pairs, SIMT_PRIVATE F& factors,
