@@ -27,8 +27,8 @@ SIMT_FN int block_index() { return static_cast<int>(blockIdx.x); }
 SIMT_FN int block_count() { return static_cast<int>(gridDim.x); }
 SIMT_FN void sync_block() { __syncthreads(); }
 // By name, so that no compiler takes it for the sync of all: a warp counts as a whole, wherever it
-// stands.
-SIMT_FN void meet_block() { asm volatile("barrier.sync.aligned 0;" : : : "memory"); }
+// stands. Not the aligned form: of that, synccheck wants one instruction for the whole block.
+SIMT_FN void meet_block() { asm volatile("barrier.sync 0;" : : : "memory"); }
 
 // W consecutive threads of a warp. Several groups of a warp may stand at different words: each names
 // its own lanes alone.
