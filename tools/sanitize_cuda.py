@@ -62,14 +62,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("dtypes", nargs="*")
     parser.add_argument("--operations", default="", help="such as cholesky,solve_triangular")
+    parser.add_argument("--share", default="0/1", help="i/n: every n-th call, from the i-th on")
     options = parser.parse_args()
+    share, shares = (int(x) for x in options.share.split("/"))
     names = options.dtypes or ["float32", "float64", "complex64", "complex128"]
     only = options.operations.split(",") if options.operations else ()
-    count = 0
+    count = index = 0
     for name in names:
         dtype = getattr(torch, name)
         for operation, m, n, call in calls(dtype):
             if only and operation not in only:
+                continue
+            index += 1
+            if index % shares != share % shares:
                 continue
             route = getattr(lanepack, f"{operation}_backend")
             if operation == "solve_triangular":

@@ -10,8 +10,9 @@ namespace simt {
 
 // ---- traits: what a text may ask of its T and S ----
 
+// Aligned to its size, so that an entry is one access and not one for each part.
 template <class T>
-struct complex {
+struct alignas(2 * sizeof(T)) complex {
   T re, im;
 };
 

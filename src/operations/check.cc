@@ -283,7 +283,7 @@ Status check_square(const char* function, const ProblemKey& key, const char* nam
 
 namespace {
 
-Status check_layout(const char* function, const Argument& argument, Data data) {
+Status check_layout(const char* function, const Argument& argument, Data data, int32_t device) {
   const lanepack_batch& b = *argument.batch;
   if (is_empty(b)) return Status::kOk;
   if (b.data == nullptr && data == Data::kRequired) {
@@ -302,7 +302,9 @@ Status check_layout(const char* function, const Argument& argument, Data data) {
                 function, argument.name, b.batch, b.rows, b.cols, b.batch_stride, b.row_stride,
                 b.col_stride);
   }
-  const int64_t alignment = size_bytes(real_dtype(argument.dtype));
+  // A GPU loads an entry whole.
+  const Dtype aligned = device == kDeviceCuda ? argument.dtype : real_dtype(argument.dtype);
+  const int64_t alignment = size_bytes(aligned);
   if (reinterpret_cast<uintptr_t>(b.data) % static_cast<uintptr_t>(alignment) != 0) {
     return fail(Status::kInvalidArgument, "%s: %s.data is %p; it must be aligned to %d bytes",
                 function, argument.name, b.data, static_cast<int>(alignment));
@@ -373,7 +375,7 @@ Status check_memory(const char* function, const Argument* arguments, int count, 
                     const lanepack_call& call, int64_t batch) {
   Status status = Status::kOk;
   for (int i = 0; i < count && status == Status::kOk; ++i) {
-    status = check_layout(function, arguments[i], data);
+    status = check_layout(function, arguments[i], data, call.device);
   }
   if (status == Status::kOk) status = check_overlap(function, arguments, count);
   if (status == Status::kOk) status = check_info(function, call, batch);

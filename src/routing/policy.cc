@@ -92,7 +92,7 @@ constexpr Definition kDefinitions[] = {
     {kDeviceCuda, Family::kSvd, Threshold::kGpuMinBatch, "gpu_min_batch", {1, 1, 1, 1}, 0},
     {kDeviceCuda, Family::kCholesky, Threshold::kThreadMaxN, "thread_max_n", {8, 8, 8, 8}, 0},
     {kDeviceCuda, Family::kCholesky, Threshold::kWarpMaxN, "warp_max_n", {32, 32, 32, 32}, 0},
-    {kDeviceCuda, Family::kCholesky, Threshold::kBlockMaxN, "block_max_n", {128, 128, 128, 96}, 0},
+    {kDeviceCuda, Family::kCholesky, Threshold::kBlockMaxN, "block_max_n", {128, 128, 128, 128}, 0},
     {kDeviceCuda, Family::kCholesky, Threshold::kGpuMinBatch, "gpu_min_batch", {1, 1, 1, 1}, 0},
     {kDeviceCuda, Family::kSolve, Threshold::kThreadMaxN, "thread_max_n", {8, 8, 8, 8}, 0},
     {kDeviceCuda, Family::kSolve, Threshold::kWarpMaxN, "warp_max_n", {128, 128, 128, 64}, 0},

@@ -86,6 +86,7 @@ constexpr Rule kRules[] = {
     {kDeviceCuda, Family::kCholesky, When::kThreadSize, "cholesky.small.thread"},
     {kDeviceCuda, Family::kCholesky, When::kWarpSize, "cholesky.right_looking.warp"},
     {kDeviceCuda, Family::kCholesky, When::kBlockSize, "cholesky.right_looking.block"},
+    {kDeviceCuda, Family::kCholesky, When::kBlockSize, "cholesky.left_looking.block"},
     {kDeviceCuda, Family::kSolve, When::kThreadSize, "solve_triangular.small.thread"},
     {kDeviceCuda, Family::kSolve, When::kWarpSize, "solve_triangular.substitution.warp"},
 };

@@ -44,6 +44,7 @@ CUDA_FACTOR_ALGORITHMS = (
     "cholesky.small.thread",
     "cholesky.right_looking.warp",
     "cholesky.right_looking.block",
+    "cholesky.left_looking.block",
 )
 CUDA_SOLVE_ALGORITHMS = (
     "solve_triangular.small.thread",

@@ -199,7 +199,10 @@ def test_cholesky_solve(algorithm, n, columns, dtype):
 def test_every_algorithm_runs():
     """Each algorithm serves an order above in every dtype."""
     for dtype, name in itertools.product(cases.DTYPES, FACTOR):
-        assert any(emulator.serves_order("cholesky", name, n, dtype) for n in ORDERS)
+        served = any(emulator.serves_order("cholesky", name, n, dtype) for n in ORDERS)
+        # two rows of complex128 do not fit in the registers of a lane
+        fits = (dtype, name) != (torch.complex128, "cholesky.right_looking.block")
+        assert served == fits
     for dtype, name in itertools.product(cases.DTYPES, SOLVE):
         assert any(emulator.serves_order("solve_triangular", name, n, dtype, 3) for n in ORDERS)
     found = [name for name in emulator.algorithms() if name.startswith(("cholesky", "solve"))]

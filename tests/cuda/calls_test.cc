@@ -177,10 +177,10 @@ TEST_F(Calls, CholeskyTakesAWarpAndABlock) {
     int64_t n;
     const char* kernel;
     unsigned blocks, threads;
-  } kCases[] = {{LANEPACK_DTYPE_F64, 20, "cholesky::kernel_rows<double, 24, 32, 64>", 4, 64},
-                {LANEPACK_DTYPE_F32, 33, "cholesky::kernel_rows<float, 64, 64, 64>", 7, 64},
-                {LANEPACK_DTYPE_F64, 33, "cholesky::kernel_block<double, 64, 8, 8>", 7, 64},
-                {LANEPACK_DTYPE_F64, 128, "cholesky::kernel_block<double, 128, 16, 16>", 7, 256}};
+  } kCases[] = {{LANEPACK_DTYPE_F64, 20, "cholesky::kernel_rows<double, 24, 8, 64>", 1, 64},
+                {LANEPACK_DTYPE_F32, 33, "cholesky::kernel_rows<float, 64, 32, 32>", 7, 32},
+                {LANEPACK_DTYPE_F32, 97, "cholesky::kernel_rows<float, 128, 64, 64>", 7, 64},
+                {LANEPACK_DTYPE_F64, 65, "cholesky::kernel_panels<double, 128, 64, 16>", 7, 64}};
   for (const auto& each : kCases) {
     auto args = make<lanepack_cholesky_args>(each.dtype);
     args.a = column_major(address(1), 7, each.n, each.n);
@@ -213,7 +213,7 @@ TEST_F(Calls, SolvesPassTheirArguments) {
   expected.unit = 1;
   expected.passes = 1;
   expect_launch(lanepack_solve_triangular, args, expected,
-                "solve::kernel_thread<simt::complex<float>, 4, 8, false>");
+                "solve::kernel_thread<simt::complex<float>, 4, 8, false, false>");
   EXPECT_EQ(driver_->launches[0].grid[0], 5u);  // 300 right-hand sides, 64 to a block
 
   args.call.flags = LANEPACK_FLAG_UPPER;
@@ -225,7 +225,7 @@ TEST_F(Calls, SolvesPassTheirArguments) {
   expected.unit = 0;
   expected.passes = 2;
   expect_launch(lanepack_cholesky_solve, args, expected,
-                "solve::kernel_thread<simt::complex<float>, 4, 16, true>");
+                "solve::kernel_matrix<simt::complex<float>, 4, 3, true>");
 }
 
 TEST_F(Calls, ManyRightHandSidesAreBlocksOfTheGrid) {
@@ -237,7 +237,7 @@ TEST_F(Calls, ManyRightHandSidesAreBlocksOfTheGrid) {
   ASSERT_EQ(lanepack_solve_triangular(&args), LANEPACK_STATUS_OK) << lanepack_last_error();
   ASSERT_EQ(driver_->launch_count, 1);
   const FakeLaunch& launch = driver_->launches[0];
-  EXPECT_STREQ(launch.kernel, "lowered solve::kernel_columns<float, 24, 32, 24, 64>");
+  EXPECT_STREQ(launch.kernel, "lowered solve::kernel_panel<float, 20, 32, false, 64, 12>");
   EXPECT_EQ(launch.grid[0], 6u);  // 3 matrices in 4 parts, 2 parts to a block
 }
 
@@ -263,7 +263,7 @@ TEST_F(Calls, EverySmallSizeHasAKernel) {
 
 TEST_F(Calls, EveryOrderHasAKernelOfCholeskyAndTheSolves) {
   for (int32_t dtype = LANEPACK_DTYPE_F32; dtype <= LANEPACK_DTYPE_C128; ++dtype) {
-    const int64_t most_factored = dtype == LANEPACK_DTYPE_C128 ? 96 : 128;
+    const int64_t most_factored = 128;
     const int64_t most_solved = dtype == LANEPACK_DTYPE_C128 ? 64 : 128;
     for (int64_t n = 1; n <= most_factored + 1; ++n) {
       auto args = make<lanepack_cholesky_args>(dtype);
@@ -343,6 +343,17 @@ TEST_F(Calls, TheFieldsOfADeviceAreChecked) {
   args.call.workspace = reinterpret_cast<void*>(uintptr_t{8});
   EXPECT_EQ(lanepack_eigh(&args), LANEPACK_STATUS_INVALID_ARGUMENT);
   EXPECT_NE(std::string(lanepack_last_error()).find("aligned to 16 bytes"), std::string::npos);
+}
+
+TEST_F(Calls, ComplexNumbersAreAlignedAsAWhole) {
+  auto args = make<lanepack_cholesky_args>(LANEPACK_DTYPE_C64);
+  args.a = column_major(static_cast<char*>(address(1)) + 4, 3, 2, 2);
+  args.l = column_major(address(2), 3, 2, 2);
+  EXPECT_EQ(lanepack_cholesky(&args), LANEPACK_STATUS_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(lanepack_last_error()).find("aligned to 8 bytes"), std::string::npos)
+      << lanepack_last_error();
+  args.a.data = static_cast<char*>(address(1)) + 8;
+  EXPECT_EQ(lanepack_cholesky(&args), LANEPACK_STATUS_OK) << lanepack_last_error();
 }
 
 TEST_F(Calls, WithoutElementsIdentitiesAndInfoAreWritten) {

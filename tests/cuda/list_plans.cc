@@ -56,7 +56,8 @@ int main() {
       case lanepack::Operation::kCholesky:
         print(plan_cholesky_thread, key);
         print(plan_cholesky_warp, key);
-        print(plan_cholesky_block, key);
+        print(plan_cholesky_rows, key);
+        print(plan_cholesky_panels, key);
         break;
       case lanepack::Operation::kSolveTriangular:
       case lanepack::Operation::kCholeskySolve:

@@ -23,7 +23,7 @@ constexpr int kShapes[][2] = {{1, 1},   {2, 2},   {3, 3},   {4, 4},   {5, 5},  {
                               {8, 12},  {20, 8},  {32, 32}, {33, 33}, {1, 64}, {64, 1}, {36, 9},
                               {9, 36},  {64, 32}, {32, 64}, {100, 32}};
 // Of cholesky and the solves: orders, and numbers of right-hand sides.
-constexpr int kOrders[] = {1, 2, 3, 4, 5, 8, 9, 17, 32, 33, 65, 100};
+constexpr int kOrders[] = {1, 2, 3, 4, 5, 8, 9, 16, 17, 20, 32, 33, 65, 100};
 constexpr int kColumns[] = {1, 2, 3, 4, 7, 9, 20};
 constexpr const char* kScalars[] = {"f32", "f64", "c64", "c128"};
 

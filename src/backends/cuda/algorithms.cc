@@ -165,7 +165,8 @@ constexpr Algorithm kAlgorithms[] = {
     svd_row<cuda::plan_svd_warp>("svd.implicit_qr.warp"),
     cholesky_row<cuda::plan_cholesky_thread>("cholesky.small.thread"),
     cholesky_row<cuda::plan_cholesky_warp>("cholesky.right_looking.warp"),
-    cholesky_row<cuda::plan_cholesky_block>("cholesky.right_looking.block"),
+    cholesky_row<cuda::plan_cholesky_rows>("cholesky.right_looking.block"),
+    cholesky_row<cuda::plan_cholesky_panels>("cholesky.left_looking.block"),
     solve_row<cuda::plan_solve_thread>("solve_triangular.small.thread"),
     solve_row<cuda::plan_solve_warp>("solve_triangular.substitution.warp"),
 };

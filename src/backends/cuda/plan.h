@@ -47,7 +47,8 @@ inline constexpr const char* kCompileOptions[] = {"--std=c++17", "--fmad=false"}
 // for workspace_bytes not on its batch, device and routing.
 bool plan_cholesky_thread(const ProblemKey& key, LaunchPlan* plan);
 bool plan_cholesky_warp(const ProblemKey& key, LaunchPlan* plan);
-bool plan_cholesky_block(const ProblemKey& key, LaunchPlan* plan);
+bool plan_cholesky_rows(const ProblemKey& key, LaunchPlan* plan);
+bool plan_cholesky_panels(const ProblemKey& key, LaunchPlan* plan);
 bool plan_eigh_thread(const ProblemKey& key, LaunchPlan* plan);
 bool plan_eigh_warp(const ProblemKey& key, LaunchPlan* plan);
 bool plan_qr_thread(const ProblemKey& key, LaunchPlan* plan);

@@ -35,50 +35,38 @@ bool plan_rows(const ProblemKey& key, const char* text, int n, int lanes, int th
   return true;
 }
 
-// How a matrix, padded to the order n, is dealt to a block: to `down` threads along the rows and
-// `across` along the columns (right_looking_block.simt.h). What a thread holds stays in its registers,
-// and within that few threads with many entries win.
-struct Deal {
-  int n;
-  int down[3], across[3];  // float32; float64 and complex64; complex128. 0: not dealt so
-};
-constexpr Deal kDeals[] = {
-    {64, {0, 8, 16}, {0, 8, 16}},
-    {96, {8, 16, 16}, {16, 16, 32}},
-    {128, {8, 16, 0}, {16, 16, 0}},
-};
-
-int deal_column(Dtype dtype) { return dtype == Dtype::kF32 ? 0 : dtype == Dtype::kC128 ? 2 : 1; }
+// One matrix to a block: orders to this.
+constexpr int64_t kBlockMaxN = 128;
 
 }  // namespace
 
 bool plan_cholesky_warp(const ProblemKey& key, LaunchPlan* plan) {
   if (key.n < 1 || key.n > kWarpMaxN) return false;
   const int n = round_up(key.n, 8);
-  const int lanes = n == 24 ? 32 : n;
+  // Two rows to a lane, or three of 24; of complex128 of order 32 a lane holds one.
+  const int lanes = n == 32 ? (key.dtype == Dtype::kC128 ? 32 : 16) : 8;
   return plan_rows(key, "cholesky_warp", n, lanes, 64, plan);
 }
 
-bool plan_cholesky_block(const ProblemKey& key, LaunchPlan* plan) {
-  constexpr int kRowsMaxN = 64;  // a row of so many float32 in the registers of a lane
-  if (key.n <= kWarpMaxN) return false;
-  if (key.dtype == Dtype::kF32 && key.n <= kRowsMaxN) {
-    return plan_rows(key, "cholesky_block", kRowsMaxN, kRowsMaxN, kRowsMaxN, plan);
-  }
-  const Deal* deal = nullptr;
-  for (const Deal& each : kDeals) {
-    if (deal == nullptr && key.n <= each.n) deal = &each;
-  }
-  if (deal == nullptr) return false;
-  const int column = deal_column(key.dtype);
-  const int down = deal->down[column], across = deal->across[column];
-  if (down == 0) return false;
+// As far as the registers of a lane hold its rows: of float32 two of order 128 or three of 96, of
+// complex128 none.
+bool plan_cholesky_rows(const ProblemKey& key, LaunchPlan* plan) {
+  if (key.n <= kWarpMaxN || key.n > kBlockMaxN || key.dtype == Dtype::kC128) return false;
+  const int n = round_up(key.n, 32);
+  if (key.dtype != Dtype::kF32 && n > 64) return false;
+  const int lanes = n == 128 ? 64 : 32;
+  return plan_rows(key, "cholesky_block", n, lanes, lanes, plan);
+}
+
+bool plan_cholesky_panels(const ProblemKey& key, LaunchPlan* plan) {
+  constexpr int kThreads = 64, kColumns = 16;
+  if (key.n <= kWarpMaxN || key.n > kBlockMaxN) return false;
   *plan = {};
   plan->count = 1;
   KernelPlan& kernel = plan->kernels[0];
-  kernel = {"cholesky_block", "", down * across, 1, 0};
-  std::snprintf(kernel.name, sizeof(kernel.name), "cholesky::kernel_block<%s, %d, %d, %d>",
-                scalar_name(key.dtype), deal->n, down, across);
+  kernel = {"cholesky_block", "", kThreads, 1, 0};
+  std::snprintf(kernel.name, sizeof(kernel.name), "cholesky::kernel_panels<%s, %d, %d, %d>",
+                scalar_name(key.dtype), round_up(key.n, kThreads), kThreads, kColumns);
   return true;
 }
 

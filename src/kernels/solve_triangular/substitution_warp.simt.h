@@ -13,50 +13,22 @@
 
 namespace solve {
 
-// A triangle in device memory as a lower one: element (i, k) at data[i * row + k * column]. An upper one
-// is counted from the end.
-template <class S>
-struct factor_view {
-  SIMT_GLOBAL const S* data;
-  simt::int64 row, column;
-  bool conjugate;
-};
-template <class S>
-SIMT_FN factor_view<S> factor_of(const arguments& args, simt::int64 matrix) {
-  factor_view<S> f = {steps::matrix_of<S>(args.a, matrix), args.a.row, args.a.column,
-                      args.conjugate != 0};
-  if (args.lower == 0) {
-    f.data += (args.n - 1) * (f.row + f.column);
-    f.row = -f.row;
-    f.column = -f.column;
-  }
-  return f;
-}
-// Its conjugate transpose, an upper triangle, counted from the end.
-template <class S>
-SIMT_FN factor_view<S> adjoint_of(const factor_view<S>& f, int n) {
-  return {f.data + (n - 1) * (f.row + f.column), -f.column, -f.row, !f.conjugate};
-}
-template <class S>
-SIMT_FN S entry(const factor_view<S>& f, int i, int k) {
-  const S x = f.data[i * f.row + k * f.column];
-  return simt::select(f.conjugate, simt::conj(x), x);
-}
-template <class S>
-SIMT_FN bool rows_are_adjacent(const factor_view<S>& f) {
-  return f.row == 1 || f.row == -1;
-}
-
-// Loads under way at a time, of `count` in all.
-template <class S>
-SIMT_FN constexpr int loads_in_flight(int count) {
-  return count % (64 / static_cast<int>(sizeof(S))) == 0 ? 64 / static_cast<int>(sizeof(S)) : 8;
-}
-
 // ---- a lane has a row ----
 
-// The triangle of order n <= kW into shared memory, element (i, k) at k * (kW + 1) + i.
-template <int kW, class S>
+// A triangle of order kW in shared memory. kFolded: its columns k and kW - 1 - k one behind the other,
+// which takes half of the room; a row is then read two lanes at a time.
+template <int kW, bool kFolded>
+struct triangle_layout {
+  static constexpr int kTotal = kFolded ? kW / 2 * (kW + 2) : kW * (kW + 1);
+  static SIMT_FN constexpr int place(int i, int k) {
+    return !kFolded     ? k * (kW + 1) + i
+           : k < kW / 2 ? k * (kW + 2) + i - k
+                        : (kW - 1 - k) * (kW + 2) + i + 1;
+  }
+};
+
+// The triangle of order n <= kW into shared memory.
+template <int kW, bool kFolded, class S>
 SIMT_FN void load_triangle(const factor_view<S>& f, int n, SIMT_SHARED S* tile) {
   const simt::warp_group<kW> group;
   constexpr int kLoads = loads_in_flight<S>(kW);
@@ -74,7 +46,7 @@ SIMT_FN void load_triangle(const factor_view<S>& f, int n, SIMT_SHARED S* tile) 
     SIMT_UNROLL
     for (int y = 0; y < kLoads; ++y) {
       const int i = along ? lane : first + y, k = along ? first + y : lane;
-      if (i < n && k <= i) tile[k * (kW + 1) + i] = x[y];
+      if (i < n && k <= i) tile[triangle_layout<kW, kFolded>::place(i, k)] = x[y];
     }
   }
 }
@@ -93,9 +65,10 @@ SIMT_FN S divided_by(const divisor<S>& d, S x) {
 }
 
 // x = L^-1 x, or with kAdjoint L^-H x, in kColumns right-hand sides.
-template <bool kAdjoint, bool kPlain, int kW, int kColumns, class S>
+template <bool kAdjoint, bool kPlain, int kW, bool kFolded, int kColumns, class S>
 SIMT_FN void substitute_rows(SIMT_SHARED const S* tile, int n, const divisor<S>& d,
                              SIMT_PRIVATE S (&x)[kColumns]) {
+  using L = triangle_layout<kW, kFolded>;
   const simt::warp_group<kW> group;
   constexpr int kSteps = 8;
   const int lane = group.lane();
@@ -107,7 +80,8 @@ SIMT_FN void substitute_rows(SIMT_SHARED const S* tile, int n, const divisor<S>&
       const int k = kAdjoint ? n - 1 - first - y : first + y;
       const bool below = kAdjoint ? lane < k : lane > k && lane < n;
       S l = simt::zero<S>();
-      if (below) l = kAdjoint ? simt::conj(tile[lane * (kW + 1) + k]) : tile[k * (kW + 1) + lane];
+      if (below) l = tile[kAdjoint ? L::place(k, lane) : L::place(lane, k)];
+      if (kAdjoint) l = simt::conj(l);
       SIMT_UNROLL
       for (int c = 0; c < kColumns; ++c) {
         const S known = group.broadcast(divided_by<kPlain>(d, x[c]), k);
@@ -119,21 +93,22 @@ SIMT_FN void substitute_rows(SIMT_SHARED const S* tile, int n, const divisor<S>&
   for (int c = 0; c < kColumns; ++c) x[c] = divided_by<kPlain>(d, x[c]);
 }
 
-template <bool kPlain, bool kTwice, int kW, int kColumns, class S>
+template <bool kPlain, bool kTwice, int kW, bool kFolded, int kColumns, class S>
 SIMT_FN void solve_rows_of(SIMT_SHARED const S* tile, int n, divisor<S> d,
                            SIMT_PRIVATE S (&x)[kColumns]) {
-  substitute_rows<false, kPlain, kW>(tile, n, d, x);
+  substitute_rows<false, kPlain, kW, kFolded>(tile, n, d, x);
   if (!kTwice) return;
   d.diagonal = simt::conj(d.diagonal);
   d.inverse = simt::conj(d.inverse);
-  substitute_rows<true, kPlain, kW>(tile, n, d, x);
+  substitute_rows<true, kPlain, kW, kFolded>(tile, n, d, x);
 }
 
 // kColumns: right-hand sides at a time. kTwice: A is a Cholesky factor.
-template <class S, int kW, int kColumns, bool kTwice, int kThreads>
+template <class S, int kW, int kColumns, bool kTwice, bool kFolded, int kThreads>
 SIMT_KERNEL(kThreads)
 kernel_rows(arguments args) {
-  constexpr int kGroups = kThreads / kW, kTile = kW * (kW + 1);
+  using L = triangle_layout<kW, kFolded>;
+  constexpr int kGroups = kThreads / kW, kTile = L::kTotal;
   SIMT_SHARED_ARRAY(S, all, kGroups * kTile);
   const int index = simt::thread_index() / kW;
   SIMT_SHARED S* tile = all + index * kTile;
@@ -148,12 +123,12 @@ kernel_rows(arguments args) {
     SIMT_GLOBAL const S* b = steps::matrix_of<S>(args.b, matrix) + row * args.b.row;
     SIMT_GLOBAL S* to = steps::matrix_of<S>(args.x, matrix) + row * args.x.row;
     group.sync();
-    load_triangle<kW>(f, n, tile);
+    load_triangle<kW, kFolded>(f, n, tile);
     group.sync();
     divisor<S> d;
     d.unit = args.unit != 0;
     d.diagonal = simt::from_real<S>(simt::constant<simt::real_of<S>>(1.0f));
-    if (mine) d.diagonal = tile[lane * (kW + 1) + lane];
+    if (mine) d.diagonal = tile[L::place(lane, lane)];
     d.inverse = reciprocal(d.diagonal, d.usable);
     const bool plain = group.all(d.usable || d.unit);
     SIMT_NO_UNROLL
@@ -165,9 +140,9 @@ kernel_rows(arguments args) {
         if (mine && first + c < columns) x[c] = b[(first + c) * args.b.column];
       }
       if (plain) {
-        solve_rows_of<true, kTwice, kW>(tile, n, d, x);
+        solve_rows_of<true, kTwice, kW, kFolded>(tile, n, d, x);
       } else {
-        solve_rows_of<false, kTwice, kW>(tile, n, d, x);
+        solve_rows_of<false, kTwice, kW, kFolded>(tile, n, d, x);
       }
       SIMT_UNROLL
       for (int c = 0; c < kColumns; ++c) {

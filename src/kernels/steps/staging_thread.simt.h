@@ -51,15 +51,15 @@ SIMT_FN void copy_packets(SIMT_GLOBAL S* packed, SIMT_SHARED S* mine, int lane) 
 }
 
 // `count` matrices of kM x kN from matrix `first` on, into the slots of the warp; entries in the order
-// in which they lie in memory, column by column where they are not packed.
+// in which they lie in memory, column by column where they are not packed. load_slots() orders nothing,
+// so that what it loads and another's loads are under way together.
 template <int kM, int kN, class S>
-SIMT_FN void stage_in(const view& x, simt::int64 first, int count, SIMT_SHARED S* mine) {
+SIMT_FN void load_slots(const view& x, simt::int64 first, int count, SIMT_SHARED S* mine) {
   const simt::warp_group<32> warp;
   constexpr int kCount = kM * kN;
   using L = slots<S, kCount>;
   SIMT_GLOBAL S* data = reinterpret_cast<SIMT_GLOBAL S*>(x.data);
   const int lane = warp.lane();
-  warp.sync();
   if (x.layout == kStrided) {
     SIMT_GLOBAL const S* from = data + (first + (lane < count ? lane : count - 1)) * x.batch;
     SIMT_NO_UNROLL
@@ -76,6 +76,12 @@ SIMT_FN void stage_in(const view& x, simt::int64 first, int count, SIMT_SHARED S
       mine[i / kCount * L::kStride + i % kCount] = data[first * kCount + i];
     }
   }
+}
+template <int kM, int kN, class S>
+SIMT_FN void stage_in(const view& x, simt::int64 first, int count, SIMT_SHARED S* mine) {
+  const simt::warp_group<32> warp;
+  warp.sync();
+  load_slots<kM, kN>(x, first, count, mine);
   warp.sync();
 }
 

@@ -9,4 +9,4 @@
 // after what stands above
 #include "kernels/cholesky/right_looking_warp.simt.h"
 // after what stands above
-#include "kernels/cholesky/right_looking_block.simt.h"
+#include "kernels/cholesky/left_looking_block.simt.h"

@@ -8,4 +8,6 @@
 #include "kernels/solve_triangular/place.simt.h"
 #include "kernels/steps/staging_warp.simt.h"
 // after what stands above
+#include "kernels/solve_triangular/factor_view.simt.h"
+// after what stands above
 #include "kernels/solve_triangular/substitution_warp.simt.h"
