@@ -99,14 +99,15 @@ void plan_rows(const ProblemKey& key, LaunchPlan* plan) {
 bool plan_panel(const ProblemKey& key, LaunchPlan* plan) {
   const int64_t bytes = size_bytes(key.dtype);
   const int lanes = key.columns <= 16 ? 16 : 32, threads = bytes == 16 ? 32 : 64;
-  // With more the compiler keeps offsets for later rounds in registers.
-  const int blocks = bytes == 4 ? 12 : 10;
+  // Without a bound the compiler keeps offsets for later rounds in registers, and with a tighter one
+  // it spills.
+  constexpr int kBlocks = 8;
   plan->parts = (key.columns - 1) / lanes + 1;
   KernelPlan& kernel = plan->kernels[0];
   kernel = {"solve_triangular_panel", "", threads, threads / lanes, 0};
   std::snprintf(kernel.name, sizeof(kernel.name), "solve::kernel_panel<%s, %d, %d, %s, %d, %d>",
                 scalar_name(key.dtype), static_cast<int>(key.n), lanes, twice(key), threads,
-                blocks);
+                kBlocks);
   return true;
 }
 
