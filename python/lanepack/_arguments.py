@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
+
 import torch
 
 from ._errors import ArgumentError
+from ._native import DTYPES
 
 QR_MODES = ("reduced", "complete", "r")
 UPLO_UPPER = {"L": False, "l": False, "U": True, "u": True}
@@ -66,4 +70,42 @@ def check_driver(driver: str | None, function: str) -> None:
         raise ArgumentError(
             f"lanepack.{function}: driver is {driver!r}; it must be None, 'jacobi', or one of "
             "torch's hints 'gesvd', 'gesvdj', 'gesvda'"
+        )
+
+
+def as_whole(value) -> int | None:
+    """value as an int if it is an integer of Python's, NumPy's or a tensor's; bool is none."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+def check_size(size, function: str, name: str) -> int:
+    found = as_whole(size)
+    if found is None or not 0 <= found < 2**63:
+        raise ArgumentError(
+            f"lanepack.{function}: {name} is {size!r}; it must be a whole number from 0 on, of at "
+            "most 64 bits"
+        )
+    return found
+
+
+def as_shape(shape) -> tuple[int, ...] | None:
+    """At least two sizes as ints; None if they are none."""
+    if isinstance(shape, (str, bytes)) or not isinstance(shape, Sequence):
+        return None
+    sizes = tuple(as_whole(size) for size in shape)
+    if len(sizes) < 2 or any(size is None or not 0 <= size < 2**63 for size in sizes):
+        return None
+    return sizes
+
+
+def check_dtype(dtype, function: str) -> None:
+    if not isinstance(dtype, torch.dtype) or dtype not in DTYPES:
+        raise TypeError(
+            f"lanepack.{function}: dtype is {dtype!r}; it must be float32, float64, complex64 or "
+            "complex128"
         )

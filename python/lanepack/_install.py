@@ -334,8 +334,12 @@ def install(functions: Iterable[str] | None = None, *, check_errors: bool = True
         raise ArgumentError(
             f"lanepack.install: functions is the text {functions!r}; it must be a list of names"
         )
-    wanted = frozenset(FUNCTIONS if functions is None else functions)
-    unknown = sorted(map(str, wanted.difference(FUNCTIONS)))
+    if functions is not None and not isinstance(functions, Iterable):
+        raise ArgumentError(
+            f"lanepack.install: functions is {functions!r}; it must be a list of names"
+        )
+    names = list(FUNCTIONS if functions is None else functions)
+    unknown = sorted(str(name) for name in names if name not in FUNCTIONS)
     if unknown:
         raise ArgumentError(
             f"lanepack.install: functions names {', '.join(unknown)}; it may name "
@@ -347,6 +351,7 @@ def install(functions: Iterable[str] | None = None, *, check_errors: bool = True
             "which what lanepack does not serve goes on to torch's kernels; PyTorch 2.9 and later "
             "have it"
         )
+    wanted = frozenset(names)
     with _lock:
         if _library is not None and wanted == _serving and bool(check_errors) == _checks:
             return

@@ -233,12 +233,6 @@ def route(
     device_index: int = 0,
 ) -> str:
     """The identifier of the algorithm that the problem takes."""
-    for size in (m, n, batch):
-        if not isinstance(size, int) or not -(2**63) <= size < 2**63:
-            raise ArgumentError(
-                f"lanepack: {operation} of {m} x {n}, batch {batch}: each must be a whole number "
-                "of at most 64 bits"
-            )
     problem = _PROBLEM.pack(
         _PROBLEM.size, OPERATIONS[operation], DTYPES[dtype], device, device_index, threads, routing,
         flags, full, m, n, batch,

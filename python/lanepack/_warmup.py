@@ -8,20 +8,21 @@ from collections.abc import Callable, Iterable, Sequence
 import torch
 
 from . import linalg, solves
+from ._arguments import as_shape, as_whole
 from ._errors import ArgumentError
-from .policy import FAMILIES, _served_device
+from .policy import FAMILIES, SQUARE, _served_device
 
-_SQUARE = ("eigh", "eigvalsh", "cholesky")
 _SOLVES = ("solve_triangular", "cholesky_solve", "cholesky_inverse")
 
 
 def _names(functions) -> list[str]:
-    if isinstance(functions, str) or callable(functions):
+    if isinstance(functions, str) or not isinstance(functions, Iterable):
         functions = (functions,)
     names = []
     for each in functions:
-        name = getattr(each, "__name__", each).removesuffix("_ex") if each is not None else each
-        if name not in FAMILIES:
+        name = getattr(each, "__name__", each)
+        name = name.removesuffix("_ex") if isinstance(name, str) else name
+        if not isinstance(name, str) or name not in FAMILIES:
             raise ArgumentError(
                 f"lanepack.warmup: functions holds {name!r}; each must be one of "
                 f"{', '.join(FAMILIES)}, or that function"
@@ -31,15 +32,31 @@ def _names(functions) -> list[str]:
 
 
 def _shapes(shapes) -> list[tuple[int, ...]]:
-    if shapes and all(isinstance(size, int) for size in shapes):
-        shapes = (shapes,)
-    shapes = [tuple(shape) for shape in shapes]
-    for shape in shapes:
-        if len(shape) < 2 or not all(isinstance(size, int) and size >= 0 for size in shape):
+    if not isinstance(shapes, Iterable):
+        raise ArgumentError(
+            f"lanepack.warmup: shapes is {shapes!r}; it must be a shape (..., m, n) or a list of "
+            "such"
+        )
+    shapes = list(shapes)
+    if shapes and all(as_whole(size) is not None for size in shapes):
+        shapes = [shapes]
+    found = [as_shape(shape) for shape in shapes]
+    for shape, sizes in zip(shapes, found, strict=True):
+        if sizes is None:
             raise ArgumentError(
-                f"lanepack.warmup: a shape is {shape}; it must be at least two sizes, (..., m, n)"
+                f"lanepack.warmup: a shape is {shape!r}; it must be at least two sizes, (..., m, n)"
             )
-    return shapes
+    return found
+
+
+def _dtypes(dtypes) -> tuple[torch.dtype, ...]:
+    if isinstance(dtypes, (str, torch.dtype)) or not isinstance(dtypes, Iterable):
+        dtypes = (dtypes,)
+    dtypes = tuple(dtypes)
+    for dtype in dtypes:
+        if not isinstance(dtype, torch.dtype):
+            raise TypeError(f"lanepack.warmup: a dtype is {dtype!r}; it must be one of torch's")
+    return dtypes
 
 
 def _call(name: str, A: torch.Tensor, options: dict) -> None:
@@ -57,6 +74,11 @@ def _call(name: str, A: torch.Tensor, options: dict) -> None:
         solves.cholesky_inverse(A, **options)
 
 
+def _served(names: list[str], shape: tuple[int, ...]) -> list[str]:
+    """Those of the functions that take matrices of this shape."""
+    return [name for name in names if shape[-2] == shape[-1] or name not in SQUARE]
+
+
 def warmup(
     functions: str | Callable | Iterable[str | Callable],
     shapes: Sequence[int] | Iterable[Sequence[int]],
@@ -71,7 +93,8 @@ def warmup(
 
     Args:
         functions: names such as "eigh", or the functions, or a list of them.
-        shapes: (..., m, n), or a list of such; the batch may decide the algorithm.
+        shapes: (..., m, n), or a list of such; the batch may decide the algorithm. A function of
+            square matrices skips others, but each shape must fit one of the functions.
         dtypes: one or several.
         device: None means the accelerator if there is one, else the CPU.
         options: passed on, such as mode="complete" of qr: other modes may be other kernels. Of the
@@ -83,14 +106,20 @@ def warmup(
     """
     names = _names(functions)
     shapes = _shapes(shapes)
+    dtypes = _dtypes(dtypes)
     where = _served_device(device, "warmup")
-    for dtype in (dtypes,) if isinstance(dtypes, torch.dtype) else tuple(dtypes):
+    for shape in shapes:
+        if not _served(names, shape):
+            raise ArgumentError(
+                f"lanepack.warmup: no function of {', '.join(names)} takes the shape {shape}: "
+                "their matrices are square, (..., n, n)"
+            )
+    for dtype in dtypes:
         for shape in shapes:
             *_, m, n = shape
             A = torch.eye(m, n, dtype=dtype, device=where).expand(shape)
-            for name in names:
-                if m == n or name not in (*_SQUARE, *_SOLVES):
-                    with torch.no_grad():
-                        _call(name, A, options)
+            for name in _served(names, shape):
+                with torch.no_grad():
+                    _call(name, A, options)
     if where.type == "cuda":
         torch.cuda.synchronize(where)

@@ -25,6 +25,8 @@ _OPERATIONS = (
     "cholesky_inverse",
 )  # fmt: skip
 _TIMED = _OPERATIONS[:7]
+_TIMED_ON_CUDA = (*_TIMED, "cholesky_ex", "cholesky_solve")
+_RIVALS = {"cpu": ("torch", "numpy", "jax"), "cuda": ("torch", "cupy", "jax")}
 _INSTALLED = (*_OPERATIONS, "triangular_solve")
 _DTYPES = ("float32", "float64", "complex64", "complex128")
 
@@ -51,6 +53,16 @@ def _positive(text: str) -> int:
         value = 0
     if value < 1:
         raise argparse.ArgumentTypeError(f"got {text!r}, wanted a whole number of at least 1")
+    return value
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"got {text!r}, wanted a number of seconds above 0")
     return value
 
 
@@ -121,6 +133,9 @@ def _add_demo(commands) -> None:
     command.add_argument(
         "--repeats", type=_positive, default=5, help="timed calls per function (default: 5)"
     )
+    command.add_argument(
+        "--device", choices=("cpu", "cuda"), default="cpu", help="where it runs (default: cpu)"
+    )
     command.add_argument("--json", action="store_true", help="print one JSON object")
     command.set_defaults(run=_demo)
 
@@ -130,19 +145,26 @@ def _add_bench(commands) -> None:
         "bench",
         help="rivals beside lanepack: table, CSV, plot, comparison of two runs",
         description=(
-            "Times lanepack beside torch.linalg, NumPy and JAX, those that are installed, on every "
-            "row of the case table: interleaved, fresh random inputs, results checked afterwards. "
-            "The exit status is 1 if a result was wrong; a missed target does not change it."
+            "Times lanepack beside torch.linalg, NumPy and JAX, on a CUDA device beside "
+            "torch.linalg, CuPy and JAX, those that are installed, on every row of the device's "
+            "case table: interleaved, random inputs, results checked afterwards. The exit status "
+            "is 1 if a result was wrong or a call failed; a missed target does not change it."
         ),
     )
     add = command.add_argument
+    add("--device", choices=("cpu", "cuda"), default="cpu", help="default: cpu")
     add("--quick", action="store_true", help="fewer rows and rounds: under three minutes")
-    add("--operations", type=_comma_list(_TIMED), metavar="A,B", help=", ".join(_TIMED))
+    add(
+        "--operations",
+        type=_comma_list(_TIMED_ON_CUDA),
+        metavar="A,B",
+        help=f"{', '.join(_TIMED)}; cholesky_solve on CUDA devices",
+    )
     add(
         "--dtype",
         type=_comma_list(_DTYPES),
         metavar="A,B",
-        help=f"{', '.join(_DTYPES)} (default: the real ones)",
+        help=f"{', '.join(_DTYPES)} (default: the real ones; on CUDA devices float32)",
     )
     add(
         "--rows",
@@ -155,15 +177,24 @@ def _add_bench(commands) -> None:
     )
     add(
         "--rivals",
-        type=_comma_list(("torch", "numpy", "jax")),
+        type=_comma_list(("torch", "numpy", "cupy", "jax")),
         metavar="A,B",
-        help="torch, numpy, jax (default: all that are installed)",
+        help="torch, numpy (CPU), cupy (CUDA), jax (default: all that are installed)",
+    )
+    add(
+        "--seconds",
+        type=_seconds,
+        metavar="S",
+        help=(
+            "per row, for the rounds; on a CUDA device a rival's single call takes no longer "
+            "either, or it gets a part of the batch (default: 3; with --quick 1; on CUDA 2 and 1)"
+        ),
     )
     add(
         "--threads",
         type=_positive,
         metavar="N",
-        help="threads and cores for every contestant (default: torch's number of threads)",
+        help="CPU: threads and cores for every contestant (default: torch's number of threads)",
     )
     add("--seed", type=int, default=0, help="of the random inputs (default: 0)")
     add("--list", action="store_true", help="print the names of the chosen rows and exit")
@@ -273,7 +304,12 @@ def _info(arguments: argparse.Namespace) -> int:
 def _demo(arguments: argparse.Namespace) -> int:
     from . import demo
 
-    result = demo.run(image=arguments.image, output=arguments.output, repeats=arguments.repeats)
+    result = demo.run(
+        image=arguments.image,
+        output=arguments.output,
+        repeats=arguments.repeats,
+        device=arguments.device,
+    )
     print(json.dumps(result, indent=2) if arguments.json else demo.text(result))
     return 0 if result["right"] else 1
 
@@ -402,7 +438,7 @@ def _restart_with_threads(threads: int, argv: Sequence[str]) -> None:
 
 
 def _bench(arguments: argparse.Namespace) -> int:
-    from .bench import cases, compare
+    from .bench import compare
 
     if arguments.compare is not None:
         changes = compare.compare(*arguments.compare)
@@ -411,6 +447,20 @@ def _bench(arguments: argparse.Namespace) -> int:
         else:
             print(compare.table(changes))
         return 0
+    on_cuda = arguments.device == "cuda"
+    rivals = _RIVALS[arguments.device]
+    unknown = [name for name in arguments.rivals or () if name not in rivals]
+    if unknown:
+        raise ValueError(
+            f"lanepack bench: --rivals {', '.join(unknown)} with --device {arguments.device}; "
+            f"choose from {', '.join(rivals)}"
+        )
+    if on_cuda and arguments.threads is not None:
+        raise ValueError("lanepack bench: --threads is for the CPU, not for --device cuda")
+    if on_cuda:
+        from .bench.cuda import cases
+    else:
+        from .bench import cases
     chosen = cases.select(
         cases.load_cases(),
         operations=arguments.operations,
@@ -423,43 +473,60 @@ def _bench(arguments: argparse.Namespace) -> int:
     if arguments.list:
         print("\n".join(case.name for case in chosen))
         return 0
+    if on_cuda:
+        return _time_on_cuda(arguments, chosen)
     if arguments.threads is not None:
         if os.environ.get(_THREADS_SET) != str(arguments.threads):
             _restart_with_threads(arguments.threads, arguments.argv)
         import torch
 
         torch.set_num_threads(arguments.threads)
-    return _time_cases(arguments, chosen)
+    return _time_on_cpu(arguments, chosen)
 
 
-def _time_cases(arguments: argparse.Namespace, chosen: list) -> int:
-    from .bench import contestants, plot, progress, report, run
+class _Collector:
+    """Rows as they are finished, with progress; what was interrupted is printed all the same."""
+
+    def __init__(self, total: int) -> None:
+        self.rows: list = []
+        self.status = 0
+        self._total = total
+
+    def run(self, function, **options) -> None:
+        from .bench import progress, report
+
+        with progress.Progress(self._total) as shown:
+
+            def finished(row) -> None:
+                self.rows.append(row)
+                shown(report.progress_text(row))
+
+            try:
+                function(report=finished, **options)
+            except KeyboardInterrupt:
+                if not self.rows:
+                    raise
+                self.status = 130
+        if self.status:
+            print(f"lanepack bench: interrupted after {len(self.rows)} rows", file=sys.stderr)
+
+
+def _time_on_cpu(arguments: argparse.Namespace, chosen: list) -> int:
+    from .bench import contestants, report, run
 
     field = contestants.available(arguments.rivals)
     versions = {contestant.name: contestant.version for contestant in field}
     environment = run.environment()
-    rows: list[run.Row] = []
-    interrupted = False
-    with progress.Progress(len(chosen)) as shown:
-
-        def finished(row: run.Row) -> None:
-            rows.append(row)
-            shown(row)
-
-        try:
-            budget_s = 1.0 if arguments.quick else 3.0
-            run.run(chosen, field, budget_s=budget_s, seed=arguments.seed, report=finished)
-        except KeyboardInterrupt:
-            if not rows:
-                raise
-            interrupted = True
-    if interrupted:
-        print(f"lanepack bench: interrupted after {len(rows)} rows", file=sys.stderr)
+    budget_s = arguments.seconds or (1.0 if arguments.quick else 3.0)
+    collector = _Collector(len(chosen))
+    collector.run(
+        lambda **options: run.run(chosen, field, **options),
+        budget_s=budget_s,
+        seed=arguments.seed,
+    )
+    rows = collector.rows
     records = report.records(rows, environment, versions)
-    if arguments.csv is not None:
-        report.write_csv(arguments.csv, records)
-    if arguments.plot is not None:
-        plot.plot(arguments.plot, rows, environment)
+    _write_files(arguments, rows, records, environment)
     if arguments.json:
         print(json.dumps({**environment, "versions": versions, "rows": records}, indent=2))
     else:
@@ -468,9 +535,60 @@ def _time_cases(arguments: argparse.Namespace, chosen: list) -> int:
         print(f"{environment['date']}, Python {environment['python']}\n")
         print(report.table(rows))
         print(f"\n{report.summary(rows)}")
-    if interrupted:
-        return 130
-    return 1 if any(row.verdict == "wrong" for row in rows) else 0
+    return collector.status or int(any(row.verdict == "wrong" for row in rows))
+
+
+def _time_on_cuda(arguments: argparse.Namespace, chosen: list) -> int:
+    from .bench.cuda import contestants, report, run
+    from .bench.cuda.device import Device
+
+    device = Device()
+    field, missing = contestants.available(arguments.rivals)
+    versions = {contestant.name: contestant.version for contestant in field}
+    rates = device.rates()
+    environment = run.environment(device, rates)
+    budget_s = arguments.seconds or (1.0 if arguments.quick else 2.0)
+    collector = _Collector(len(chosen))
+    lost = None
+    try:
+        collector.run(
+            lambda **options: run.run(chosen, field, device=device, rates=rates, **options),
+            budget_s=budget_s,
+            seed=arguments.seed,
+        )
+    except run.DeviceLostError as error:
+        lost = str(error)
+        if not collector.rows:
+            raise ValueError(f"lanepack bench: the CUDA device was lost {lost}") from error
+    rows = collector.rows
+    records = report.records(rows, environment, versions)
+    _write_files(arguments, rows, records, environment)
+    if arguments.json:
+        found = {**environment, "versions": versions, "missing": missing, "rows": records}
+        print(json.dumps(found, indent=2))
+    else:
+        libraries = ", ".join(f"{name} {version}" for name, version in versions.items())
+        print(f"{environment['machine']}; {libraries}; CUDA {environment['cuda']}")
+        print(
+            f"{environment['date']}, Python {environment['python']}; copies at "
+            f"{environment['memory_gb_s']} GB/s, products at {environment['float32_tflops']} "
+            f"(float32) and {environment['float64_tflops']} (float64) TFLOP/s\n"
+        )
+        print(report.table(rows, missing))
+        print(f"\n{report.summary(rows)}")
+    if lost is not None:
+        print(f"lanepack bench: the CUDA device was lost {lost}", file=sys.stderr)
+        return 1
+    return collector.status or int(any(row.verdict in ("wrong", "failed") for row in rows))
+
+
+def _write_files(arguments: argparse.Namespace, rows: list, records: list, environment) -> None:
+    from .bench import plot, report
+
+    if arguments.csv is not None:
+        report.write_csv(arguments.csv, records)
+    if arguments.plot is not None:
+        plot.plot(arguments.plot, rows, environment)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ import torch
 import lanepack
 
 from .bench import check, contestants, measure
+from .bench.cuda.run import describe_failure
 from .bench.report import align, format_time
 
 _PATCH = 8
@@ -33,8 +35,8 @@ _SPATIAL_WIDTH = 1.6
 _MAX_PIXELS = 600_000
 
 # torch's qr wakes all OpenMP threads for every matrix of a batch, and takes minutes for this one
-# where another process keeps a core busy.
-_LONGEST_CALL_S = 3.0
+# where another process keeps a core busy. On a GPU it takes one matrix after the other.
+_LONGEST_CALL_S = {"cpu": 3.0, "cuda": 0.3}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -157,64 +159,108 @@ def plane_fits(noisy: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return matrices, (roots * neighbourhoods(noisy)).unsqueeze(-1)
 
 
-def _torch_share(step: Step) -> int:
-    """How many of the batch's matrices torch.linalg decomposes in a few seconds."""
+def _finished(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The function, waiting for the device where its result lies on one."""
+
+    def call(batch: torch.Tensor) -> Any:
+        result = function(batch)
+        if batch.is_cuda:
+            torch.cuda.synchronize()
+        return result
+
+    return call
+
+
+def _torch_share(step: Step, function: Callable[[Any], Any]) -> int:
+    """How many of the batch's matrices torch.linalg decomposes within the longest call."""
     count = len(step.batch)
-    probe = min(count, 64)
-    torch_function = contestants.Torch().function(step.operation)
-    seconds = measure.Timed("torch", lambda a: a, torch_function).estimate(step.batch[:probe])
-    return max(probe, min(count, int(_LONGEST_CALL_S * probe / seconds)))
+    part = min(count, 64)
+    limit = _LONGEST_CALL_S[step.batch.device.type]
+    timed = measure.Timed("torch", lambda a: a, function)
+    while part < count:
+        seconds = timed.estimate(step.batch[:part])
+        larger = max(part, min(count, int(limit * part / seconds)))
+        # On a GPU a routine for batches takes for few matrices as long as for many.
+        if not step.batch.is_cuda or larger < 1.5 * part:
+            return larger
+        part = larger
+    return part
 
 
 def _time(step: Step, repeats: int) -> dict[str, Any]:
     """Interleaved times of lanepack and torch.linalg on the batch, and the errors of ours.
 
-    Where torch would need many seconds it gets the first matrices alone, and its time is scaled.
+    Where torch would need many seconds it gets the first matrices alone, and its time is scaled;
+    where it fails on a GPU its time is None.
     """
     count, m, n = step.batch.shape
-    part = _torch_share(step)
-    timed = [
-        measure.Timed("lanepack", lambda a: a, contestants.Lanepack().function(step.operation)),
-        measure.Timed("torch", lambda a: a[:part], contestants.Torch().function(step.operation)),
-    ]
+    ours, theirs = (
+        _finished(library.function(step.operation))
+        for library in (contestants.Lanepack(), contestants.Torch())
+    )
+    timed = [measure.Timed("lanepack", lambda a: a, ours)]
+    part, failure = count, None
+    try:
+        part = _torch_share(step, theirs)
+        theirs(step.batch[:part])
+        timed.append(measure.Timed("torch", lambda a: a[:part], theirs))
+    except RuntimeError as error:  # out of memory, or what cuSOLVER does not take
+        if not step.batch.is_cuda:
+            raise
+        failure = describe_failure(error)
+    if failure is not None:
+        torch.cuda.empty_cache()
     measure.interleave(
         timed, lambda: [step.batch], budget_s=0, min_rounds=repeats, max_rounds=repeats
     )
     errors = check.errors(step.operation, step.batch, tuple(timed[0].result))
     medians = {t.name: measure.quartiles(t.seconds)[1] for t in timed}
-    medians["torch"] *= count / part
+    if failure is None:
+        medians["torch"] *= count / part
+    torch_s = medians.get("torch")
     return {
         "operation": step.operation,
         "what": step.what,
         "shape": [count, m, n],
         "lanepack_ms": round(medians["lanepack"] * 1e3, 4),
-        "torch_ms": round(medians["torch"] * 1e3, 4),
+        "torch_ms": torch_s and round(torch_s * 1e3, 4),
         "torch_scaled_from": part if part < count else None,
-        "ratio": round(medians["torch"] / medians["lanepack"], 2),
+        "torch_failure": failure,
+        "ratio": torch_s and round(torch_s / medians["lanepack"], 2),
         "residual": round(errors.residual, 3),
         "orthogonality": round(errors.orthogonality, 3),
         "right": errors.right,
     }
 
 
-def run(*, image: Path | None = None, output: Path, repeats: int = 5) -> dict[str, Any]:
-    """Decomposes the picture, times it, writes the PNG, and returns what `lanepack demo` prints."""
+def run(
+    *, image: Path | None = None, output: Path, repeats: int = 5, device: str = "cpu"
+) -> dict[str, Any]:
+    """Decomposes the picture, times it, writes the PNG, and returns what `lanepack demo` prints.
+
+    The matrices are made on the CPU and decomposed on `device`, "cpu" or "cuda".
+
+    Raises:
+        ValueError: `device` is "cuda" and torch finds none.
+    """
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ValueError("lanepack demo: --device cuda, but torch finds no CUDA device")
     picture = load_picture(image)
     height, width = picture.shape
 
-    tensors = structure_tensors(picture)
-    energies, directions = lanepack.eigh(tensors)
+    tensors = structure_tensors(picture).to(device)
+    energies, directions = (part.cpu() for part in lanepack.eigh(tensors))
 
-    tiles = patches(picture)
-    u, s, vh = lanepack.svd(tiles)
+    tiles = patches(picture).to(device)
+    u, s, vh = (part.cpu() for part in lanepack.svd(tiles))
     low_rank = assemble((u[..., :_RANK] * s[..., None, :_RANK]) @ vh[..., :_RANK, :], picture.shape)
 
     generator = torch.Generator().manual_seed(0)
     noisy = picture + _NOISE * torch.randn(height, width, generator=generator)
-    matrices, right_sides = plane_fits(noisy)
+    matrices, right_sides = (part.to(device) for part in plane_fits(noisy))
     q, r = lanepack.qr(matrices)
-    planes = torch.linalg.solve_triangular(r, q.mT @ right_sides, upper=True)
-    fitted = planes[:, 0, 0].view(height, width)
+    planes = lanepack.solve_triangular(r, q.mT @ right_sides, upper=True)
+    fitted = planes[:, 0, 0].view(height, width).cpu()
 
     steps = [
         Step("eigh", "structure tensor of every pixel", tensors),
@@ -247,7 +293,8 @@ def run(*, image: Path | None = None, output: Path, repeats: int = 5) -> dict[st
     )
     return {
         "picture": [height, width],
-        "machine": lanepack.device_name("cpu"),
+        "machine": lanepack.device_name(device),
+        "device": device,
         "torch": torch.__version__,
         "threads": torch.get_num_threads(),
         "repeats": repeats,
@@ -270,14 +317,18 @@ def text(result: dict[str, Any]) -> str:
     lines = [["", "batch", "lanepack", "torch.linalg", "ratio", "residual", "orthogonality"]]
     for step in result["steps"]:
         count, m, n = step["shape"]
+        about = "" if step["torch_scaled_from"] is None else "~"
+        theirs, ratio = step["torch_failure"], "-"
+        if theirs is None:
+            theirs = about + format_time(step["torch_ms"] / 1e3)
+            ratio = f"{about}{step['ratio']:.1f}x"
         lines.append(
             [
                 f"{step['operation']}: {step['what']}",
                 f"{count} x {m}x{n}",
                 format_time(step["lanepack_ms"] / 1e3),
-                ("" if step["torch_scaled_from"] is None else "~")
-                + format_time(step["torch_ms"] / 1e3),
-                f"{'' if step['torch_scaled_from'] is None else '~'}{step['ratio']:.1f}x",
+                theirs,
+                ratio,
                 f"{step['residual']:.2f}" + ("" if step["right"] else " (beyond its bound)"),
                 f"{step['orthogonality']:.2f}",
             ]
@@ -287,16 +338,18 @@ def text(result: dict[str, Any]) -> str:
         for step in result["steps"]
         if step["torch_scaled_from"] is not None
     ]
+    threads = f"{result['threads']} threads, " if result["device"] == "cpu" else ""
+    waited = ", the device waited for" if result["device"] == "cuda" else ""
     return "\n".join(
         [
             f"A picture of {width} x {height} pixels on {result['machine']}, "
-            f"{result['threads']} threads, torch {result['torch']}",
+            f"{threads}torch {result['torch']}",
             "",
             align(lines),
             "",
             *scaled,
-            f"Times: median of {result['repeats']}, interleaved. Residual and orthogonality: the "
-            "worst matrix of the batch, in units of",
+            f"Times: median of {result['repeats']}, interleaved{waited}. Residual and "
+            "orthogonality: the worst matrix of the batch, in units of",
             f"sqrt(n)*u (n = larger dimension, u = 2^-24); bounds {check.RESIDUAL_BOUND:g} and "
             f"{check.ORTHOGONALITY_BOUND:g}.",
             f"Against the picture: patches cut to rank {_RANK} of {_PATCH} {quality['low_rank']} "

@@ -98,7 +98,7 @@ def _direction_key(axis: Any) -> None:
 
 def _bars(axis: Any, timings: list[dict[str, Any]]) -> None:
     """Bars on a linear scale, so that their lengths are the ratio."""
-    longest = max(max(timing["lanepack_ms"], timing["torch_ms"]) for timing in timings)
+    longest = max(max(timing["lanepack_ms"], timing["torch_ms"] or 0) for timing in timings)
     for row, timing in enumerate(timings):
         count, m, n = timing["shape"]
         axis.text(
@@ -112,12 +112,16 @@ def _bars(axis: Any, timings: list[dict[str, Any]]) -> None:
             (-0.12, "lanepack_ms", _OURS, "lanepack"),
             (0.17, "torch_ms", _THEIRS, "torch.linalg"),
         ):
-            axis.barh(row + offset, timing[key], 0.26, color=colour)
             about = "~" if name != "lanepack" and timing["torch_scaled_from"] else ""
+            length = timing[key] or 0
+            said = timing["torch_failure"]
+            if timing[key] is not None:
+                axis.barh(row + offset, length, 0.26, color=colour)
+                said = about + format_time(length / 1e3)
             axis.text(
-                timing[key] + 0.01 * longest,
+                length + 0.01 * longest,
                 row + offset,
-                f"{name} {about}{format_time(timing[key] / 1e3)}",
+                f"{name} {said}",
                 va="center",
                 fontsize=9,
             )

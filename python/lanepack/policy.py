@@ -12,6 +12,7 @@ from functools import lru_cache
 import torch
 
 from . import _cuda, _native, _routing
+from ._arguments import as_shape, as_whole, check_driver, check_dtype, check_mode, check_size
 from ._errors import ArgumentError
 from ._layout import count
 
@@ -127,7 +128,7 @@ def gpu_core_count(device=None) -> int:
 
 
 def _operation(operation: str, function: str) -> str:
-    if operation not in FAMILIES:
+    if not isinstance(operation, str) or operation not in FAMILIES:
         raise ArgumentError(
             f"lanepack.{function}: the operation is {operation!r}; it must be one of "
             f"{', '.join(FAMILIES)}"
@@ -136,18 +137,16 @@ def _operation(operation: str, function: str) -> str:
 
 
 def _family(operation: str, function: str) -> str:
-    if operation in FAMILIES.values():
+    if isinstance(operation, str) and operation in FAMILIES.values():
         return operation
     return FAMILIES[_operation(operation, function)]
 
 
-def _route(operation, m, n, batch, dtype, device, function, *, full=False, driver=None) -> str:
+def _route(operation, sizes, dtype, device, function, *, full=False, driver=None) -> str:
+    """`sizes`: m, n and batch by the names that the function's user knows them by."""
+    m, n, batch = (check_size(size, function, name) for name, size in sizes)
+    check_dtype(dtype, function)
     found = _served_device(device, function)
-    if dtype not in _native.DTYPES:
-        raise TypeError(
-            f"lanepack.{function}: dtype is {dtype}; it must be float32, float64, complex64 or "
-            "complex128"
-        )
     arguments = {
         "dtype": dtype,
         "routing": _routing.current(),
@@ -160,6 +159,14 @@ def _route(operation, m, n, batch, dtype, device, function, *, full=False, drive
     return _native.route(operation, m, n, batch, threads=torch.get_num_threads(), **arguments)
 
 
+def _square(n, batch):
+    return ("n", n), ("n", n), ("batch", batch)
+
+
+def _general(m, n, batch):
+    return ("m", m), ("n", n), ("batch", batch)
+
+
 def backend(operation, n, batch=1, *, dtype=torch.float32, device=None) -> str:
     """The identifier of the algorithm that a batch of (n, n) matrices takes.
 
@@ -167,41 +174,46 @@ def backend(operation, n, batch=1, *, dtype=torch.float32, device=None) -> str:
     'eigh.tridiagonal_ql.lanes': the text src/kernels/eigh/tridiagonal_ql_thread.simt.h on lanes.
     On CUDA 'vendor' is a routine of cuSOLVER's or cuBLAS's, and 'host' the CPU.
     """
-    return _route(_operation(operation, "backend"), n, n, batch, dtype, device, "backend")
+    _operation(operation, "backend")
+    return _route(operation, _square(n, batch), dtype, device, "backend")
 
 
 def qr_backend(m, n, batch=1, *, mode="reduced", dtype=torch.float32, device=None) -> str:
     """The identifier of the algorithm that `qr` of (batch, m, n) takes."""
-    return _route("qr", m, n, batch, dtype, device, "qr_backend", full=mode == "complete")
+    check_mode(mode, "qr_backend")
+    sizes = _general(m, n, batch)
+    return _route("qr", sizes, dtype, device, "qr_backend", full=mode == "complete")
 
 
 def eigh_backend(n, batch=1, *, dtype=torch.float32, device=None) -> str:
     """The identifier of the algorithm that `eigh` of (batch, n, n) takes."""
-    return _route("eigh", n, n, batch, dtype, device, "eigh_backend")
+    return _route("eigh", _square(n, batch), dtype, device, "eigh_backend")
 
 
 def eigvalsh_backend(n, batch=1, *, dtype=torch.float32, device=None) -> str:
     """The identifier of the algorithm that `eigvalsh` of (batch, n, n) takes."""
-    return _route("eigvalsh", n, n, batch, dtype, device, "eigvalsh_backend")
+    return _route("eigvalsh", _square(n, batch), dtype, device, "eigvalsh_backend")
 
 
 def svd_backend(
     m, n, batch=1, *, full_matrices=False, driver=None, dtype=torch.float32, device=None
 ) -> str:
     """The identifier of the algorithm that `svd` of (batch, m, n) takes."""
-    return _route(
-        "svd", m, n, batch, dtype, device, "svd_backend", full=full_matrices, driver=driver
-    )
+    check_driver(driver, "svd_backend")
+    sizes = _general(m, n, batch)
+    full = bool(full_matrices)
+    return _route("svd", sizes, dtype, device, "svd_backend", full=full, driver=driver)
 
 
 def svdvals_backend(m, n, batch=1, *, driver=None, dtype=torch.float32, device=None) -> str:
     """The identifier of the algorithm that `svdvals` of (batch, m, n) takes."""
-    return _route("svdvals", m, n, batch, dtype, device, "svdvals_backend", driver=driver)
+    check_driver(driver, "svdvals_backend")
+    return _route("svdvals", _general(m, n, batch), dtype, device, "svdvals_backend", driver=driver)
 
 
 def cholesky_backend(n, batch=1, *, dtype=torch.float32, device=None) -> str:
     """The identifier of the algorithm that `cholesky` of (batch, n, n) takes."""
-    return _route("cholesky", n, n, batch, dtype, device, "cholesky_backend")
+    return _route("cholesky", _square(n, batch), dtype, device, "cholesky_backend")
 
 
 def solve_triangular_backend(n, batch=1, *, columns=1, dtype=torch.float32, device=None) -> str:
@@ -209,7 +221,8 @@ def solve_triangular_backend(n, batch=1, *, columns=1, dtype=torch.float32, devi
 
     `cholesky_solve` and `cholesky_inverse` take the same.
     """
-    return _route("solve_triangular", columns, n, batch, dtype, device, "solve_triangular_backend")
+    sizes = ("columns", columns), ("n", n), ("batch", batch)
+    return _route("solve_triangular", sizes, dtype, device, "solve_triangular_backend")
 
 
 def policy(operation, device=None) -> dict[str, int]:
@@ -245,7 +258,8 @@ def set_policy(operation, policy=None, /, *, device=None, **thresholds) -> None:
                 f"lanepack.set_policy: {name!r} is no threshold of {family}; its names are "
                 f"{', '.join(names)}"
             )
-        if isinstance(value, bool) or not isinstance(value, int):
+        values[name] = as_whole(value)
+        if values[name] is None:
             raise TypeError(f"lanepack.set_policy: {name} is {value!r}; it must be an integer")
     before = {name: _native.policy_get(family, name, kind) for name in names}
     was_changed = (family, kind) in _changed
@@ -306,18 +320,19 @@ def explain(operation, *shape, dtype=torch.float32, device=None) -> str:
     explain("eigh", 4096, 32, 32)
     """
     _operation(operation, "explain")
-    if len(shape) < 2 or not all(isinstance(size, int) and size >= 0 for size in shape):
+    sizes = as_shape(shape)
+    if sizes is None:
         raise ArgumentError(
             f"lanepack.explain: the shape is {shape}; it must be at least two sizes, (..., m, n)"
         )
-    *batch, m, n = shape
+    *batch, m, n = shape = sizes
     if operation in SQUARE and m != n:
         raise ArgumentError(
             f"lanepack.explain: the shape is {shape}; {operation} takes square matrices, "
             "(..., n, n)"
         )
     matrices = count(batch)
-    route = _route(operation, m, n, matrices, dtype, device, "explain")
+    route = _route(operation, _general(m, n, matrices), dtype, device, "explain")
     found = _device(device, "explain")
     thresholds = ", ".join(f"{name}={value}" for name, value in policy(operation, found).items())
     lines = [

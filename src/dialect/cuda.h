@@ -27,18 +27,20 @@ SIMT_FN int block_index() { return static_cast<int>(blockIdx.x); }
 SIMT_FN int block_count() { return static_cast<int>(gridDim.x); }
 SIMT_FN void sync_block() { __syncthreads(); }
 // By name, so that no compiler takes it for the sync of all: a warp counts as a whole, wherever it
-// stands.
-SIMT_FN void meet_block() { asm volatile("barrier.sync.aligned 0;" : : : "memory"); }
+// stands. Not the aligned form: of that, synccheck wants one instruction for the whole block.
+SIMT_FN void meet_block() { asm volatile("barrier.sync 0;" : : : "memory"); }
 
-// W consecutive threads of a warp. Several groups of a warp may stand at different words: each names
-// its own lanes alone.
-template <int W>
-struct warp_group {
+// W consecutive threads of a warp. kJoint: all groups of the warp meet each word, which names all lanes;
+// otherwise several may stand at different words, and each names its own lanes alone, a mask that the
+// hardware must be asked for.
+template <int W, bool kJoint>
+struct lanes_of_warp {
   static_assert(W == 1 || W == 2 || W == 4 || W == 8 || W == 16 || W == 32, "parts of a warp");
 
   SIMT_FN constexpr int width() const { return W; }
   SIMT_FN int lane() const { return thread_index() & (W - 1); }
-  SIMT_FN unsigned mask_() const {
+  SIMT_FN unsigned mask_() const { return kJoint ? 0xffffffffu : own_(); }
+  SIMT_FN unsigned own_() const {
     if (W == 32) return 0xffffffffu;
     return ((1u << (W & 31)) - 1u) << (thread_index() & 31 & ~(W - 1));
   }
@@ -73,9 +75,14 @@ struct warp_group {
     }
     return x;
   }
-  SIMT_FN bool any(bool p) const { return (__ballot_sync(mask_(), p) & mask_()) != 0; }
+  SIMT_FN bool any(bool p) const { return (__ballot_sync(mask_(), p) & own_()) != 0; }
   SIMT_FN bool all(bool p) const { return !any(!p); }
 };
+
+template <int W>
+using warp_group = lanes_of_warp<W, false>;
+template <int W>
+using joint_group = lanes_of_warp<W, true>;
 
 }  // namespace simt
 

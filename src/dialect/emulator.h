@@ -95,6 +95,12 @@ inline void finish_all(void* const* values, int width, int) {
   for (int l = 0; l < width; ++l) *static_cast<bool*>(values[l]) = all;
 }
 
+// The same for each W of the lanes that have come.
+template <int W, finish_word kFinish>
+void finish_parts(void* const* values, int width, int argument) {
+  for (int at = 0; at < width; at += W) kFinish(values + at, W, argument);
+}
+
 }  // namespace emulator
 
 #define SIMT_SITE_ const char *file = __builtin_FILE(), int line = __builtin_LINE()
@@ -105,44 +111,57 @@ inline int block_count() { return emulator::block_count(); }
 inline void sync_block(SIMT_SITE_) { emulator::sync_block({file, line}); }
 inline void meet_block(SIMT_SITE_) { emulator::meet_block({file, line}); }
 
-template <int W>
-struct warp_group {
+// kJoint: all lanes of the warp meet each word, and each W of them exchange.
+template <int W, bool kJoint>
+struct lanes_of_warp {
   static_assert(W == 1 || W == 2 || W == 4 || W == 8 || W == 16 || W == 32, "parts of a warp");
+
+  static constexpr int kMeeting_ = kJoint ? 32 : W;
 
   constexpr int width() const { return W; }
   int lane() const { return thread_index() & (W - 1); }
   void sync(SIMT_SITE_) const {
-    emulator::meet_group("sync", W, 0, nullptr, nullptr, {file, line});
+    emulator::meet_group("sync", kMeeting_, 0, nullptr, nullptr, {file, line});
   }
   template <class X>
   X sum(X x, SIMT_SITE_) const {
-    emulator::meet_group("sum", W, 0, &x, emulator::finish_sum<X>, {file, line});
+    emulator::meet_group("sum", kMeeting_, 0, &x,
+                         emulator::finish_parts<W, emulator::finish_sum<X>>, {file, line});
     return x;
   }
   template <class X>
   X max(X x, SIMT_SITE_) const {
-    emulator::meet_group("max", W, 0, &x, emulator::finish_max<X>, {file, line});
+    emulator::meet_group("max", kMeeting_, 0, &x,
+                         emulator::finish_parts<W, emulator::finish_max<X>>, {file, line});
     return x;
   }
   template <class X>
   X shuffle_xor(X x, int mask, SIMT_SITE_) const {
-    emulator::meet_group("shuffle_xor", W, mask, &x, emulator::finish_shuffle_xor<X>, {file, line});
+    emulator::meet_group("shuffle_xor", kMeeting_, mask, &x,
+                         emulator::finish_parts<W, emulator::finish_shuffle_xor<X>>, {file, line});
     return x;
   }
   template <class X>
   X broadcast(X x, int lane, SIMT_SITE_) const {
-    emulator::meet_group("broadcast", W, lane, &x, emulator::finish_broadcast<X>, {file, line});
+    emulator::meet_group("broadcast", kMeeting_, lane, &x,
+                         emulator::finish_parts<W, emulator::finish_broadcast<X>>, {file, line});
     return x;
   }
   bool any(bool p, SIMT_SITE_) const {
-    emulator::meet_group("any", W, 0, &p, emulator::finish_any, {file, line});
+    emulator::meet_group("any", kMeeting_, 0, &p, emulator::finish_parts<W, emulator::finish_any>,
+                         {file, line});
     return p;
   }
   bool all(bool p, SIMT_SITE_) const {
-    emulator::meet_group("all", W, 0, &p, emulator::finish_all, {file, line});
+    emulator::meet_group("all", kMeeting_, 0, &p, emulator::finish_parts<W, emulator::finish_all>,
+                         {file, line});
     return p;
   }
 };
+template <int W>
+using warp_group = lanes_of_warp<W, false>;
+template <int W>
+using joint_group = lanes_of_warp<W, true>;
 
 #undef SIMT_SITE_
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flush-to-zero for the time of a decomposition: subnormal operands make it several times slower,
-// and scaled data has none that matter.
+// and beside a largest entry of about one they are below rounding. Scaled data can hold some all the
+// same. Code that does arithmetic alone sees zeros; a foreign routine may look at their bits, so
+// that it must be given zeros.
 #ifndef LANEPACK_DIALECT_SUBNORMALS_H_
 #define LANEPACK_DIALECT_SUBNORMALS_H_
 

@@ -180,7 +180,7 @@ TEST_F(Calls, CholeskyTakesAWarpAndABlock) {
   } kCases[] = {{LANEPACK_DTYPE_F64, 20, "cholesky::kernel_rows<double, 24, 8, 64>", 1, 64},
                 {LANEPACK_DTYPE_F32, 33, "cholesky::kernel_rows<float, 64, 32, 32>", 7, 32},
                 {LANEPACK_DTYPE_F32, 97, "cholesky::kernel_rows<float, 128, 64, 64>", 7, 64},
-                {LANEPACK_DTYPE_F64, 65, "cholesky::kernel_panels<double, 128, 64, 16>", 7, 64}};
+                {LANEPACK_DTYPE_F64, 65, "cholesky::kernel_panels<double, 128, 128, 16>", 7, 128}};
   for (const auto& each : kCases) {
     auto args = make<lanepack_cholesky_args>(each.dtype);
     args.a = column_major(address(1), 7, each.n, each.n);

@@ -396,7 +396,7 @@ def test_without_a_device_nothing_is_claimed():
 def test_warmup_names_what_it_wants():
     lanepack.warmup(["eigh", lanepack.svd], [(10, 3, 3), (4, 4)], torch.float64, "cpu")
     lanepack.warmup("qr", (5, 3), (torch.float32, torch.complex64), "cpu", mode="complete")
-    lanepack.warmup(["cholesky", "cholesky_inverse"], [(9, 3, 3), (4, 5)], device="cpu", upper=True)
+    lanepack.warmup(["cholesky", "cholesky_inverse"], [(9, 3, 3), (4, 4)], device="cpu", upper=True)
     lanepack.warmup(["solve_triangular", "cholesky_solve"], (10, 3, 3), device="cpu", columns=4)
     with pytest.raises(lanepack.ArgumentError, match="'lu'"):
         lanepack.warmup("lu", (3, 3), device="cpu")

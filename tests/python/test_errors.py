@@ -2,6 +2,7 @@
 """What is refused, with which exception and text; what a bad matrix gives."""
 
 import lanepack
+import numpy as np
 import pytest
 import torch
 from properties import DTYPES, hermitian, randn
@@ -185,3 +186,120 @@ def test_options_are_taken_by_their_truth_everywhere():
 def test_mode_of_another_type_is_an_error(mode):
     with pytest.raises(lanepack.ArgumentError, match="mode is"):
         lanepack.qr(torch.randn(3, 3), mode=mode)
+
+
+class _NotHashable(list):
+    """What no table of names can be asked for."""
+
+
+_BAD_NAMES = (None, 3, "lu", _NotHashable(["eigh"]), b"eigh")
+_BAD_SIZES = (-1, True, 2.0, "3", None, 2**63, _NotHashable([3]))
+_BACKENDS = {
+    "qr_backend": (6, 4),
+    "eigh_backend": (4,),
+    "eigvalsh_backend": (4,),
+    "svd_backend": (6, 4),
+    "svdvals_backend": (6, 4),
+    "cholesky_backend": (4,),
+    "solve_triangular_backend": (4,),
+}
+
+
+@pytest.mark.parametrize("name", _BAD_NAMES, ids=repr)
+def test_a_bad_operation_is_named(name):
+    calls = {
+        "backend": lambda: lanepack.backend(name, 3, device="cpu"),
+        "policy": lambda: lanepack.policy(name, "cpu"),
+        "set_policy": lambda: lanepack.set_policy(name, device="cpu"),
+        "policy_source": lambda: lanepack.policy_source(name, "cpu"),
+        "explain": lambda: lanepack.explain(name, 3, 3, device="cpu"),
+        "warmup": lambda: lanepack.warmup([name], (3, 3), device="cpu"),
+        "install": lambda: lanepack.install([name]),
+    }
+    for function, call in calls.items():
+        with pytest.raises(lanepack.ArgumentError, match=rf"^lanepack\.{function}: "):
+            call()
+    assert lanepack.installed() == ()
+
+
+@pytest.mark.parametrize("function", ["warmup", "install"])
+def test_a_bad_list_of_functions_is_named(function):
+    call = getattr(lanepack, function)
+    arguments = [(3, 3)] if function == "warmup" else []
+    for functions in (3, [None]):
+        with pytest.raises(lanepack.ArgumentError, match=rf"^lanepack\.{function}: functions"):
+            call(functions, *arguments)
+
+
+@pytest.mark.parametrize("size", _BAD_SIZES, ids=repr)
+@pytest.mark.parametrize("function", _BACKENDS)
+def test_a_bad_size_is_named(function, size):
+    call, good = getattr(lanepack, function), _BACKENDS[function]
+    names = ("m", "n", "batch") if len(good) == 2 else ("n", "batch")
+    for place, name in enumerate(names):
+        sizes = [*good, 10]
+        sizes[place] = size
+        with pytest.raises(lanepack.ArgumentError, match=rf"^lanepack\.{function}: {name} is "):
+            call(*sizes, device="cpu")
+    with pytest.raises(lanepack.ArgumentError, match=r"^lanepack\.explain: the shape is "):
+        lanepack.explain("qr", size, 4, device="cpu")
+    with pytest.raises(lanepack.ArgumentError, match=r"^lanepack\.warmup: a shape is "):
+        lanepack.warmup("qr", [(4, size)], device="cpu")
+    if size is not True:  # columns=True would be refused as well
+        with pytest.raises(lanepack.ArgumentError, match="columns is "):
+            lanepack.solve_triangular_backend(4, columns=size, device="cpu")
+
+
+@pytest.mark.parametrize("function", _BACKENDS)
+def test_a_bad_dtype_is_named(function):
+    for dtype in (torch.float16, "float32", None, _NotHashable()):
+        with pytest.raises(TypeError, match=rf"^lanepack\.{function}: dtype is "):
+            getattr(lanepack, function)(*_BACKENDS[function], dtype=dtype, device="cpu")
+    with pytest.raises(TypeError, match=r"^lanepack\.warmup: a dtype is 'float32'"):
+        lanepack.warmup("qr", (3, 3), "float32", device="cpu")
+
+
+def test_bad_options_of_backends_are_named():
+    for mode in ("foo", None, _NotHashable()):
+        with pytest.raises(lanepack.ArgumentError, match=r"^lanepack\.qr_backend: mode is "):
+            lanepack.qr_backend(5, 5, mode=mode, device="cpu")
+    for function in ("svd_backend", "svdvals_backend"):
+        for driver in ("foo", 3, _NotHashable()):
+            with pytest.raises(lanepack.ArgumentError, match=rf"{function}: driver is "):
+                getattr(lanepack, function)(5, 5, driver=driver, device="cpu")
+
+
+def test_options_of_backends_are_those_of_the_functions():
+    """full_matrices as in svd: whatever counts as true; torch's hints among the drivers."""
+    full = lanepack.svd_backend(4096, 64, 1000, full_matrices=True, device="cpu")
+    assert lanepack.svd_backend(4096, 64, 1000, full_matrices="yes", device="cpu") == full
+    assert full != lanepack.svd_backend(4096, 64, 1000, full_matrices=0, device="cpu")
+    assert lanepack.svd_backend(5, 5, driver="gesvd", device="cpu").startswith("svd.")
+
+
+@pytest.mark.parametrize("integer", [np.int64, np.uint8, torch.tensor], ids=lambda f: f.__name__)
+def test_sizes_may_be_any_integers(integer):
+    four = integer(4)
+    assert lanepack.backend("eigh", four, four, device="cpu") == lanepack.backend(
+        "eigh", 4, 4, device="cpu"
+    )
+    assert lanepack.qr_backend(four, four, four, device="cpu").startswith("qr.")
+    explained = lanepack.explain("eigh", four, four, four, device="cpu")
+    assert explained == lanepack.explain("eigh", 4, 4, 4, device="cpu")
+    lanepack.warmup("eigh", (four, four, four), device="cpu")
+    lanepack.warmup("eigh", [(four, four)], device="cpu")
+    try:
+        lanepack.set_policy("eigh", device="cpu", lanes_max_n=four)
+        assert lanepack.policy("eigh", "cpu")["lanes_max_n"] == 4
+        with pytest.raises(TypeError, match="lanes_max_n is True; it must be an integer"):
+            lanepack.set_policy("eigh", device="cpu", lanes_max_n=True)
+    finally:
+        lanepack.set_policy("eigh", device="cpu")
+
+
+def test_warmup_refuses_a_shape_that_no_function_takes():
+    with pytest.raises(lanepack.ArgumentError, match=r"no function of eigh takes .*\(3, 4\)"):
+        lanepack.warmup("eigh", [(3, 3), (3, 4)], device="cpu")
+    lanepack.warmup(["eigh", "svd"], [(3, 3), (3, 4)], device="cpu")
+    with pytest.raises(lanepack.ArgumentError, match="shapes is 3"):
+        lanepack.warmup("eigh", 3, device="cpu")

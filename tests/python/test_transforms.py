@@ -7,6 +7,7 @@ import lanepack
 import pytest
 import torch
 from properties import hermitian, randn
+from torch.autograd import forward_ad
 from torch.func import grad, hessian, jacfwd, jacrev, jvp, vmap
 
 ops = torch.ops.lanepack
@@ -182,3 +183,51 @@ def test_autocast_leaves_precision_alone():
         assert torch.equal(lanepack.svdvals(A), lanepack.svdvals(A.clone()))
         assert lanepack.svdvals(A).dtype == torch.float64
         assert lanepack.svdvals(A.bfloat16()).dtype == torch.float32
+
+
+def _autocast_functions():
+    """name: (function of one matrix, an input in float32)."""
+    A = randn(6, 6, seed=60, dtype=torch.float32)
+    tall = randn(7, 4, seed=61, dtype=torch.float32)
+    positive = A @ A.mT + 6 * torch.eye(6)
+    L = torch.linalg.cholesky(positive)
+    B = randn(6, 3, seed=62, dtype=torch.float32)
+    return {
+        "qr": (lambda X: lanepack.qr(X), tall),
+        "eigh": (lambda X: lanepack.eigh(X), A + A.mT),
+        "eigvalsh": (lambda X: (lanepack.eigvalsh(X),), A + A.mT),
+        "svd": (lambda X: lanepack.svd(X), tall),
+        "svdvals": (lambda X: (lanepack.svdvals(X),), tall),
+        "cholesky": (lambda X: (lanepack.cholesky(X),), positive),
+        "solve_triangular": (lambda X: (lanepack.solve_triangular(X, B, upper=False),), L),
+        "triangular_solve": (lambda X: (lanepack.triangular_solve(B, X, upper=False)[0],), L),
+        "right-hand sides": (lambda X: (lanepack.solve_triangular(L, X, upper=False),), B),
+        "cholesky_solve": (lambda X: (lanepack.cholesky_solve(B, X),), L),
+        "cholesky_inverse": (lambda X: (lanepack.cholesky_inverse(X),), L),
+    }
+
+
+@pytest.mark.parametrize("name", _autocast_functions())
+def test_autocast_leaves_derivatives_alone(name):
+    """Values, gradients and tangents under autocast are those without, to the bit."""
+    function, A = _autocast_functions()[name]
+
+    def derivatives(autocast):
+        X = A.clone().requires_grad_()
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
+            results = function(X)
+            weights = [result.detach().cos() for result in results]
+            (gradient,) = torch.autograd.grad(results, X, weights, create_graph=True)
+            tangents = jvp(function, (A,), (A.cos(),))[1]
+            with forward_ad.dual_level():
+                duals = function(forward_ad.make_dual(A, A.cos()))
+                tangents += tuple(forward_ad.unpack_dual(dual).tangent for dual in duals)
+            mapped = (*jacfwd(function)(A), *jacrev(function)(A))
+        found = [*results, gradient, *tangents, *mapped]
+        if gradient.requires_grad:  # not that of right-hand sides, which are linear
+            found += torch.autograd.grad(gradient.square().sum(), X)
+        return found
+
+    for mine, other in zip(derivatives(True), derivatives(False), strict=True):
+        assert mine.dtype == torch.float32
+        assert torch.equal(mine, other)

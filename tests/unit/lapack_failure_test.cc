@@ -218,11 +218,16 @@ TEST_F(LapackLibrary, ThreadLimitEndsWithItsScope) {
 }
 
 // Drivers that fail as LAPACK's can: they answer the workspace query, destroy the input and give an
-// info for matrices whose first element is negative.
+// info, or NaN with an info of zero, for matrices whose first element is negative.
 using Double = lapack::Routines<double>;
 Double::RealSvd* real_gesdd;
 Double::RealEigh* real_syevd;
 lapack::Int failure;
+
+void report_failure(lapack::Int n, double* values, lapack::Int* info) {
+  *info = failure;
+  if (failure == 0) values[n / 2] = std::numeric_limits<double>::quiet_NaN();
+}
 
 void failing_gesdd(const char* jobz, const lapack::Int* m, const lapack::Int* n, double* a,
                    const lapack::Int* lda, double* s, double* u, const lapack::Int* ldu, double* vt,
@@ -230,7 +235,7 @@ void failing_gesdd(const char* jobz, const lapack::Int* m, const lapack::Int* n,
                    lapack::Int* iwork, lapack::Int* info, size_t length) {
   const bool fails = *lwork != -1 && a[0] < 0;
   real_gesdd(jobz, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork, iwork, info, length);
-  if (fails) *info = failure;
+  if (fails) report_failure(*n, s, info);
 }
 
 void gesvd_by_gesdd(const char* jobu, const char*, const lapack::Int* m, const lapack::Int* n,
@@ -247,7 +252,7 @@ void failing_syevd(const char* jobz, const char* uplo, const lapack::Int* n, dou
                    size_t l2) {
   const bool fails = *lwork != -1 && a[0] < 0;
   real_syevd(jobz, uplo, n, a, lda, w, work, lwork, iwork, liwork, info, l1, l2);
-  if (fails) *info = failure;
+  if (fails) report_failure(*n, w, info);
 }
 
 class LapackDriver : public Lapack<double> {
@@ -283,13 +288,30 @@ TEST_F(LapackDriver, NoConvergenceGivesNanAndItsInfo) {
   EXPECT_TRUE(same_bits(svd.u, 2, svd_right.u, 2));
 }
 
+TEST_F(LapackDriver, NanWithAnInfoOfZeroIsNoConvergence) {
+  failure = 0;
+  for (const bool vectors : {true, false}) {
+    const Svd<double> svd(library, Spread::kSerial, a, false, 2, Order::kColumn, vectors);
+    for (int64_t b = 0; b < 3; ++b) EXPECT_EQ(svd.info[b], b == 1 ? kInfoNoConvergence : 0);
+    EXPECT_TRUE(all_nan(svd.s, 1));
+    if (!vectors) continue;
+    EXPECT_TRUE(all_nan(svd.u, 1) && all_nan(svd.vh, 1));
+  }
+  const Eigh<double> eigh(library, Spread::kSerial, a);
+  for (int64_t b = 0; b < 3; ++b) EXPECT_EQ(eigh.info[b], b == 1 ? kInfoNoConvergence : 0);
+  EXPECT_TRUE(all_nan(eigh.w, 1) && all_nan(eigh.v, 1));
+}
+
 TEST_F(LapackDriver, SvdIsTriedAgainWithGesvd) {
-  library.f64.gesvd = gesvd_by_gesdd;
-  const Svd<double> right(*libraries()[0], Spread::kSerial, a, false);
-  const Svd<double> again(library, Spread::kSerial, a, false);
-  EXPECT_EQ(again.info[1], 0);
-  EXPECT_TRUE(same_bits(right.u, 1, again.u, 1) && same_bits(right.s, 1, again.s, 1) &&
-              same_bits(right.vh, 1, again.vh, 1));
+  for (const lapack::Int told : {5, 0}) {
+    failure = told;
+    library.f64.gesvd = gesvd_by_gesdd;
+    const Svd<double> right(*libraries()[0], Spread::kSerial, a, false);
+    const Svd<double> again(library, Spread::kSerial, a, false);
+    EXPECT_EQ(again.info[1], 0);
+    EXPECT_TRUE(same_bits(right.u, 1, again.u, 1) && same_bits(right.s, 1, again.s, 1) &&
+                same_bits(right.vh, 1, again.vh, 1));
+  }
 }
 
 TEST_F(LapackDriver, RefusedArgumentIsAnError) {

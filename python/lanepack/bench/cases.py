@@ -99,7 +99,6 @@ def select(
 ) -> list[Case]:
     """The cases of the given operations and dtypes whose name matches one of the `rows` patterns.
 
-    A pattern with a wildcard is matched as a shell would, one without as a part of the name.
     Without `dtypes` the complex rows are left out unless a pattern names them.
     """
 
@@ -113,12 +112,13 @@ def select(
             return False
         if quick and not case.quick:
             return False
-        return not rows or any(_matches(case.name, pattern) for pattern in rows)
+        return not rows or any(matches(case.name, pattern) for pattern in rows)
 
     return [case for case in cases if wanted(case)]
 
 
-def _matches(name: str, pattern: str) -> bool:
+def matches(name: str, pattern: str) -> bool:
+    """Whether a row's name fits: as a shell pattern with a wildcard, as a part without."""
     pattern = pattern.replace(" ", "")
     if any(letter in pattern for letter in "*?["):
         return fnmatch.fnmatchcase(name, pattern)

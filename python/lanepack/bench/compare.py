@@ -2,8 +2,9 @@
 """Two CSV files of `lanepack bench` against each other, row by row, with the band of their noise.
 
 What is compared is the ratio torch / lanepack, formed within each round, so that a machine that was
-slower as a whole on one day does not count as a change; where a run left torch out, lanepack's own
-time. Only what lies outside the noise band is called a change.
+slower as a whole on one day does not count as a change; where a run left torch out, and on a CUDA
+device, whose clock no other work disturbs, lanepack's own time. Only what lies outside the noise
+band is called a change.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def _read(path: str | Path) -> dict[tuple[str, ...], dict[str, str]]:
             f"lanepack bench --compare: {path} lacks the columns {', '.join(sorted(missing))}; "
             f"{wanted}"
         )
-    return {tuple(row[name] for name in _KEY): row for row in rows}
+    # A row that failed on a CUDA device has no time.
+    return {tuple(row[name] for name in _KEY): row for row in rows if row["lanepack_ms"]}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,12 +7,9 @@ import importlib.util
 import sys
 from types import TracebackType
 
-from .report import format_time, short_dtype
-from .run import Row
-
 
 class Progress:
-    """`with Progress(total) as progress: ... progress(row)`."""
+    """`with Progress(total) as progress: ... progress(text of a finished row)`."""
 
     def __init__(self, total: int) -> None:
         self._total = total
@@ -48,15 +45,10 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def __call__(self, row: Row) -> None:
+    def __call__(self, text: str) -> None:
         self._done += 1
         if not self._shown:
             return
-        case = row.case
-        text = (
-            f"{case.operation} {short_dtype(case.dtype)} {case.shape}: "
-            f"{format_time(row.times['lanepack'].median)}, ratio {row.ratio:.2f} ({row.verdict})"
-        )
         if self._bar is not None:
             self._bar.update(self._task, advance=1, description=text)
         else:

@@ -37,7 +37,16 @@ def format_time(seconds: float) -> str:
     raise AssertionError("unreachable: seconds is the last unit")
 
 
-def _ratio(value: float) -> str:
+def progress_text(row: Any) -> str:
+    """A finished row in a few words."""
+    case, time = row.case, format_time(row.times["lanepack"].median)
+    return (
+        f"{case.operation} {short_dtype(case.dtype)} {case.shape}: {time}, "
+        f"ratio {format_ratio(row.ratio)} ({row.verdict})"
+    )
+
+
+def format_ratio(value: float) -> str:
     if math.isnan(value):
         return "-"
     return f"{value:.2f}" if value < 9.995 else f"{value:.1f}"
@@ -52,9 +61,9 @@ def _cells(row: Row, names: list[str]) -> list[str]:
         cells.append("-" if time is None else format_time(time.median) + mark)
     spread = "-"
     if not math.isnan(row.ratio):
-        spread = f"{_ratio(row.ratio_low)}..{_ratio(row.ratio_high)}"
+        spread = f"{format_ratio(row.ratio_low)}..{format_ratio(row.ratio_high)}"
     target = f"{case.target:g}"
-    cells += [_ratio(row.ratio), spread, target, row.reference or "-", row.verdict, row.route]
+    cells += [format_ratio(row.ratio), spread, target, row.reference or "-", row.verdict, row.route]
     return cells
 
 

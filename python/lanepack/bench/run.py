@@ -65,6 +65,11 @@ class Row:
     route: str
     left_out: tuple[str, ...] = ()  # rivals whose call would have taken too long
 
+    @property
+    def needed(self) -> float:
+        """The ratio below which the row counts as missed."""
+        return self.case.needed
+
 
 def environment() -> dict[str, Any]:
     """What a reader needs to judge the figures: date, machine, versions, threads."""

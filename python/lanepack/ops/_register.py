@@ -69,6 +69,18 @@ def needs_derivative(A: torch.Tensor) -> bool:
     return forward_ad._current_level >= 0 or torch._C._functorch.maybe_current_level() is not None
 
 
+def _precisely(function: Callable, args, outputs, *others):
+    """function(args, outputs, *others), a formula, without autocast: its matrix products are part
+    of a decomposition, which autocast leaves in the precision of its input."""
+    device = outputs[0].device.type
+    if device in ("cpu", "cuda") and torch.is_autocast_enabled(device):
+        # functorch puts the caller's state back for the levels below its own: there the dtype
+        # counts, to which float32 is not cast down, and wider types never are.
+        with torch.autocast(device, dtype=torch.float32, enabled=False):
+            return function(args, outputs, *others)
+    return function(args, outputs, *others)
+
+
 class Derivative(NamedTuple):
     """What `derivative` makes.
 
@@ -119,14 +131,16 @@ def derivative(
             if all(gradient is None for gradient in gradients):
                 return (None, None, *others)
             if ctx.routing == _routing.current():
-                return (None, backward(ctx.args, ctx.saved_tensors, gradients), *others)
+                gradient = _precisely(backward, ctx.args, ctx.saved_tensors, gradients)
+                return (None, gradient, *others)
             with _routing.using(ctx.routing):
-                return (None, backward(ctx.args, ctx.saved_tensors, gradients), *others)
+                gradient = _precisely(backward, ctx.args, ctx.saved_tensors, gradients)
+            return (None, gradient, *others)
 
         @staticmethod
         def jvp(ctx, _compute, tangent, *_args):
             with torch.enable_grad(), _set_forward_grad(True), _routing.using(ctx.routing):
-                tangents = jvp(ctx.args, ctx.saved_tensors, tangent)
+                tangents = _precisely(jvp, ctx.args, ctx.saved_tensors, tangent)
             return (*tangents, None)
 
     # Anomaly mode and errors about values changed in place show the name of the backward class.
@@ -184,7 +198,7 @@ def derivative_of_solve(
             *inputs, _ = ctx.saved_tensors
             wanted = ctx.needs_input_grad[1 : 1 + tensors]
             with _routing.using(ctx.routing):
-                results = backward(ctx.args, ctx.saved_tensors, gradients, wanted)
+                results = _precisely(backward, ctx.args, ctx.saved_tensors, gradients, wanted)
             # an input that was broadcast gets the sum over its copies
             fitted = (
                 result.sum_to_size(each.shape) if want and result is not None else None
@@ -197,7 +211,7 @@ def derivative_of_solve(
             # The inputs still carry the tangents of this level; those of outer levels stay.
             saved = [forward_ad.unpack_dual(each, level=0).primal for each in ctx.saved_tensors]
             with torch.enable_grad(), _set_forward_grad(True), _routing.using(ctx.routing):
-                return jvp(ctx.args, saved, tangents[:tensors])
+                return _precisely(jvp, ctx.args, saved, tangents[:tensors])
 
     name = op._schema.name.replace("::", "_")
     Function.__name__ = Function.__qualname__ = name

@@ -109,10 +109,11 @@ Int eigh_matrix(const Library& library, const EighProblem& problem, const EighWo
   Int info = kInfoNotFinite;
   if (extent.finite) {
     const PowerOfTwo<R> factor = normalizing_factor(extent.largest);
-    scale_columns(a, 0, n, ld, rows, factor);
+    scale_columns_flushed(a, 0, n, ld, rows, factor);
     info =
         call_heevd(library, plan, a, w, array_at<S>(block, plan.work), static_cast<Int>(plan.lwork),
                    array_at<R>(block, plan.rwork), array_at<Int>(block, plan.iwork));
+    if (info == 0 && has_nan(w, n)) info = kInfoNoConvergence;
     factor.inverse().apply(w, n);
   }
   if (problem.info != nullptr) problem.info[b] = info;

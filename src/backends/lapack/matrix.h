@@ -4,6 +4,10 @@
 // LAPACK always gets an aligned copy with the same leading dimension, so that the bits of a result
 // depend on neither the strides nor the position of the input. The copy is scaled by a power of
 // two, which changes no bit of what follows and keeps squares inside the exponent range.
+//
+// What runs with subnormals flushed is given none: MKL compares them as zeros there, but takes
+// their bits where it copies, scales by integer arithmetic or looks at exponents, and ends in NaN
+// or in values out of order. Beside a largest part of at least one they are rounding.
 #ifndef LANEPACK_BACKENDS_LAPACK_MATRIX_H_
 #define LANEPACK_BACKENDS_LAPACK_MATRIX_H_
 
@@ -133,6 +137,15 @@ void scan(const R* x, int64_t count, Extent<R>* extent) {
   }
 }
 
+// Whether a value is NaN although LAPACK's info is 0, which no finite matrix should give. Vectors
+// are not looked at: n^2 of them would cost.
+template <class R>
+bool has_nan(const R* x, int64_t count) {
+  bool found = false;
+  for (int64_t i = 0; i < count; ++i) found |= std::isnan(x[i]);
+  return found;
+}
+
 // Column j has rows(j) entries that count.
 template <class S, class Rows>
 Extent<real_t<S>> scan_columns(const S* x, int64_t first, int64_t last, int64_t ld, Rows rows) {
@@ -180,6 +193,23 @@ void scale_columns(S* x, int64_t first, int64_t last, int64_t ld, Rows rows,
   if (factor.is_one()) return;
   for (int64_t j = first; j < last; ++j) {
     factor.apply(reinterpret_cast<R*>(x + j * ld), rows(j) * (sizeof(S) / sizeof(R)));
+  }
+}
+
+// The same for data that is worked on with subnormals flushed: results below the smallest normal
+// number are zero, those of a factor of one too.
+template <class S, class Rows>
+void scale_columns_flushed(S* x, int64_t first, int64_t last, int64_t ld, Rows rows,
+                           const PowerOfTwo<real_t<S>>& factor) {
+  using R = real_t<S>;
+  constexpr R kSmallest = std::numeric_limits<R>::min();
+  for (int64_t j = first; j < last; ++j) {
+    R* const parts = reinterpret_cast<R*>(x + j * ld);
+    const int64_t count = rows(j) * static_cast<int64_t>(sizeof(S) / sizeof(R));
+    if (!factor.is_one()) factor.apply(parts, count);
+    for (int64_t i = 0; i < count; ++i) {
+      parts[i] = std::abs(parts[i]) < kSmallest ? R(0) : parts[i];
+    }
   }
 }
 

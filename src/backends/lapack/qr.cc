@@ -141,7 +141,7 @@ Int qr_matrix(const Library& library, const QrProblem& problem, const QrWork<S>&
   bool turned = false;
   if (extent.finite) {
     const PowerOfTwo<R> factor = guarding_factor(extent.largest);
-    scale_columns(a, 0, n, ld, rows, factor);
+    scale_columns_flushed(a, 0, n, ld, rows, factor);
     info = call_geqrf(library, plan, a, tau, work, lwork);
     if (info == 0) {
       turned = make_diagonal_real(plan, a, phases);

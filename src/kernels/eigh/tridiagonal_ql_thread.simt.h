@@ -225,7 +225,7 @@ SIMT_STEP void ql_sweep(N n, SIMT_PRIVATE simt::real_of<S>* d, SIMT_PRIVATE simt
     const T f = s * e[i];
     const T bb = c * e[i];
     const T h = simt::fma(g, g, f * f);
-    const simt::mask_of<T> vanishes = simt::mask_not(h >= simt::tiny<T>());
+    const simt::mask_of<T> vanishes = simt::mask_not(h >= steps::negligible_square<T>());
     const T gg = next_d - p;
     const T q = simt::fma(d[i] - gg, f, two * (g * bb));
     const T gq = g * q, fq = f * q;

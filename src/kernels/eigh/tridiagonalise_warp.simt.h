@@ -46,7 +46,7 @@ struct reduce_memory {
 template <int kN, int kW, class S>
 SIMT_FN void load_row(const arguments& args, simt::int64 matrix, SIMT_SHARED S* tile,
                       SIMT_PRIVATE S (&a)[kN]) {
-  const simt::warp_group<kW> group;
+  const simt::joint_group<kW> group;
   constexpr int kStride = steps::tile_stride<S, kN>();
   const int n = args.n, lane = group.lane();
   steps::view x = args.a;
@@ -85,7 +85,7 @@ SIMT_FN void reduce_block(SIMT_PRIVATE S (&a)[kN], const reduce_memory<S>& memor
   using P = steps::packet_of<S>;
   constexpr int kWidth = 16 / static_cast<int>(sizeof(S));
   constexpr int kStride = reduce_layout<S, kN, kW>::kStride;
-  const simt::warp_group<kW> group;
+  const simt::joint_group<kW> group;
   const int lane = group.lane();
   const S none = simt::zero<S>();
   SIMT_NO_UNROLL
@@ -155,7 +155,7 @@ SIMT_FN simt::real_of<S> take_shift(int n, SIMT_PRIVATE S (&a)[kN],
                                     SIMT_PRIVATE simt::real_of<S>& exponent) {
   using T = simt::real_of<S>;
   const T zero = simt::constant<T>(0.0f);
-  const simt::warp_group<kW> group;
+  const simt::joint_group<kW> group;
   const int lane = group.lane();
   T diagonal = zero;
   SIMT_UNROLL
@@ -190,7 +190,7 @@ kernel_reduce(arguments args) {
   SIMT_SHARED S* mine = all + index * L::kTotal;
   const reduce_memory<S> memory = {mine, mine + L::kVectors, mine + L::kVectors + L::kStride,
                                    mine + L::kVectors + L::kStride + kN};
-  const simt::warp_group<kW> group;
+  const simt::joint_group<kW> group;
   const int lane = group.lane(), n = args.n;
   for (simt::int64 first = static_cast<simt::int64>(simt::block_index()) * kGroups;
        first < args.batch; first += static_cast<simt::int64>(simt::block_count()) * kGroups) {

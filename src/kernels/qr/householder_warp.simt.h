@@ -97,7 +97,7 @@ SIMT_FN void subtract_column(SIMT_SHARED const S* shared, S f, bool down, SIMT_P
 template <int kL, int kM, int kW, class S>
 SIMT_FN void factor_block(SIMT_PRIVATE S (&a)[kM], const warp_memory<S>& memory, int k0, int k1) {
   using L = warp_layout<S, kM, kW>;
-  const simt::warp_group<kW> group;
+  const simt::joint_group<kW> group;
   const int lane = group.lane();
   SIMT_NO_UNROLL
   for (int k = k0; k < k1; ++k) {
@@ -126,7 +126,7 @@ template <int kL, int kM, int kW, class S>
 SIMT_FN void form_block(SIMT_PRIVATE S (&x)[kM], const warp_memory<S>& memory, int k0, int k1) {
   using T = simt::real_of<S>;
   using L = warp_layout<S, kM, kW>;
-  const simt::warp_group<kW> group;
+  const simt::joint_group<kW> group;
   const int lane = group.lane();
   SIMT_NO_UNROLL
   for (int k = k1 - 1; k >= k0; --k) {
@@ -168,19 +168,25 @@ SIMT_FN void store_r_warp(const arguments& args, simt::int64 matrix, bool valid,
                           const steps::group_prepared<simt::real_of<S>>& p,
                           SIMT_SHARED const S* r) {
   using L = warp_layout<S, kM, kW>;
-  const simt::warp_group<kW> group;
+  const simt::joint_group<kW> group;
   const simt::pow2_scale<simt::real_of<S>> scale = simt::make_pow2(p.exponent);
   SIMT_GLOBAL S* to = steps::matrix_of<S>(args.r, matrix);
   group.sync();
   // lanes walk along what is contiguous
   const bool by_rows = args.r.column == 1;
   const int outer = by_rows ? args.r_rows : args.n, inner = by_rows ? args.n : args.r_rows;
-  for (int x = 0; x < outer; ++x) {
-    for (int y = group.lane(); y < inner; y += kW) {
-      const int i = by_rows ? x : y, j = by_rows ? y : x;
-      S value = i < count ? simt::scale_pow2(r[i * L::kRStride + j], scale) : simt::zero<S>();
+  const int along = by_rows ? 1 : L::kRStride, step = by_rows ? L::kRStride : 1;
+  const simt::int64 stride = by_rows ? args.r.row : args.r.column;
+  for (int y = group.lane(); valid && y < inner; y += kW) {
+    SIMT_SHARED const S* from = r + y * along;
+    SIMT_GLOBAL S* at = to + y * (by_rows ? args.r.column : args.r.row);
+    for (int x = 0; x < outer; ++x) {
+      const bool inside = (by_rows ? x : y) < count;
+      S value = inside ? simt::scale_pow2(*from, scale) : simt::zero<S>();
       if (p.bad) value = steps::nan_entry<S>();
-      if (valid) to[i * args.r.row + j * args.r.column] = value;
+      *at = value;
+      from += step;
+      at += stride;
     }
   }
 }
@@ -197,7 +203,7 @@ kernel_warp(arguments args) {
   SIMT_SHARED S* mine = all + index * L::kTotal;
   const warp_memory<S> memory = {mine, mine + L::kVectors, mine + L::kVectors + L::kR,
                                  mine + L::kVectors + L::kR + L::kHeads};
-  const simt::warp_group<kW> group;
+  const simt::joint_group<kW> group;
   const int lane = group.lane();
   const int count = steps::clipped(args.m, args.n);
   for (simt::int64 first = static_cast<simt::int64>(simt::block_index()) * kGroups;

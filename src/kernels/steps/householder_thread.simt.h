@@ -27,9 +27,10 @@ SIMT_FN simt::complex<T> reflector_tau_(simt::complex<T> head, T beta) {
   return simt::scale(-(one / beta), simt::scale(inverse, head));
 }
 
-// The squared norm below which the rest of a vector counts as zero, in a matrix whose largest entry
-// lies in [1, 2). Squares below tiny() may have been flushed: they must not matter in a norm that
-// is used, or H would not be orthogonal. 2^-43 (float32) and 2^-471 in the norm are far below u.
+// The squared norm below which a vector counts as zero, in a matrix whose largest entry lies in
+// [1, 2): the rest of a column for a reflector, two entries for a rotation. Squares below tiny() may
+// have been flushed: they must not matter in a norm that is used, or what it is used for would not be
+// orthogonal. 2^-43 (float32) and 2^-471 in the norm are far below u.
 template <class T>
 SIMT_FN T negligible_square() {
   return simt::tiny<T>() *

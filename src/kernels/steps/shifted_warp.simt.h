@@ -55,7 +55,7 @@ SIMT_FN void form_row_block(SIMT_PRIVATE S (&q)[kN], SIMT_SHARED const S* vector
                             simt::int64 to_stride, bool stores, int k0, int k1) {
   using P = packet_of<S>;
   constexpr int kWidth = 16 / static_cast<int>(sizeof(S));
-  const simt::warp_group<kW> group;
+  const simt::joint_group<kW> group;
   SIMT_NO_UNROLL
   for (int k = k0; k < k1; ++k) {
     SIMT_SHARED const S* column = vectors + k * stride;

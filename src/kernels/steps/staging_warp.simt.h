@@ -62,22 +62,41 @@ SIMT_FN bool columns_are_packets(const view& x, int rows) {
   return x.layout == kPackedColumns && rows * static_cast<int>(sizeof(S)) % 16 == 0;
 }
 
+// The n columns of m entries, whole packets, between device memory and the tile. Where a packet belongs
+// is counted up: a division each would cost more than the rest.
+template <int kM, int kW, bool kStore, class S>
+SIMT_FN void move_columns(SIMT_GLOBAL S* matrix, int m, int n, SIMT_SHARED S* tile) {
+  constexpr int kWidth = 16 / static_cast<int>(sizeof(S)), kStride = tile_stride<S, kM>();
+  const simt::joint_group<kW> group;
+  SIMT_GLOBAL packet_of<S>* packets = reinterpret_cast<SIMT_GLOBAL packet_of<S>*>(matrix);
+  const int per_column = m / kWidth, lane = group.lane();
+  const int columns = kW / per_column, rest = kW % per_column;
+  int j = lane / per_column, at = lane % per_column;
+  for (int k = lane; k < n * per_column; k += kW) {
+    SIMT_SHARED packet_of<S>* own = reinterpret_cast<SIMT_SHARED packet_of<S>*>(tile + j * kStride);
+    if (kStore) {
+      packets[k] = own[at];
+    } else {
+      own[at] = packets[k];
+    }
+    at += rest;
+    j += columns;
+    if (at >= per_column) {
+      at -= per_column;
+      ++j;
+    }
+  }
+}
+
 // The m x n matrix into the tile, rows m .. kM - 1 as zeros.
 template <int kM, int kW, class S>
 SIMT_FN void load_tile(const view& x, simt::int64 matrix, int m, int n, SIMT_SHARED S* tile) {
-  const simt::warp_group<kW> group;
+  const simt::joint_group<kW> group;
   constexpr int kStride = tile_stride<S, kM>();
-  constexpr int kWidth = 16 / static_cast<int>(sizeof(S));
-  SIMT_GLOBAL const S* from = matrix_of<S>(x, matrix);
+  SIMT_GLOBAL S* from = matrix_of<S>(x, matrix);
   const int lane = group.lane();
   if (columns_are_packets<S>(x, m)) {
-    SIMT_GLOBAL const packet_of<S>* packets =
-        reinterpret_cast<SIMT_GLOBAL const packet_of<S>*>(from);
-    const int per_column = m / kWidth;
-    for (int k = lane; k < n * per_column; k += kW) {
-      const int j = k / per_column, at = k % per_column;
-      reinterpret_cast<SIMT_SHARED packet_of<S>*>(tile + j * kStride)[at] = packets[k];
-    }
+    move_columns<kM, kW, false>(from, m, n, tile);
   } else {
     for (int j = 0; j < n; ++j) {
       for (int i = lane; i < m; i += kW) tile[j * kStride + i] = from[i * x.row + j * x.column];
@@ -95,7 +114,7 @@ SIMT_FN void load_tile(const view& x, simt::int64 matrix, int m, int n, SIMT_SHA
 template <int kM, int kW, class S>
 SIMT_FN void load_column(const view& x, simt::int64 matrix, int m, int n, SIMT_SHARED S* tile,
                          SIMT_PRIVATE S (&a)[kM]) {
-  const simt::warp_group<kW> group;
+  const simt::joint_group<kW> group;
   const int lane = group.lane();
   if (x.row == 1 && x.column != 1) {
     group.sync();
@@ -120,9 +139,8 @@ SIMT_FN void load_column(const view& x, simt::int64 matrix, int m, int n, SIMT_S
 template <int kM, int kW, class S>
 SIMT_FN void store_column(const view& x, simt::int64 matrix, int m, int n, bool valid,
                           SIMT_SHARED S* tile, SIMT_PRIVATE const S (&a)[kM]) {
-  const simt::warp_group<kW> group;
+  const simt::joint_group<kW> group;
   constexpr int kStride = tile_stride<S, kM>();
-  constexpr int kWidth = 16 / static_cast<int>(sizeof(S));
   const int lane = group.lane();
   SIMT_GLOBAL S* to = matrix_of<S>(x, matrix);
   if (x.row == 1 && x.column != 1) {
@@ -130,12 +148,7 @@ SIMT_FN void store_column(const view& x, simt::int64 matrix, int m, int n, bool 
     write_packets<kM>(tile + lane * kStride, a);
     group.sync();
     if (valid && columns_are_packets<S>(x, m)) {
-      SIMT_GLOBAL packet_of<S>* packets = reinterpret_cast<SIMT_GLOBAL packet_of<S>*>(to);
-      const int per_column = m / kWidth;
-      for (int k = lane; k < n * per_column; k += kW) {
-        const int j = k / per_column, at = k % per_column;
-        packets[k] = reinterpret_cast<SIMT_SHARED const packet_of<S>*>(tile + j * kStride)[at];
-      }
+      move_columns<kM, kW, true>(to, m, n, tile);
     } else if (valid) {
       for (int j = 0; j < n; ++j) {
         for (int i = lane; i < m; i += kW) to[i + j * x.column] = tile[j * kStride + i];
@@ -161,7 +174,7 @@ struct group_prepared {
 // lane's own.
 template <int kW, class T>
 SIMT_FN group_prepared<T> prepare_group(T largest) {
-  const simt::warp_group<kW> group;
+  const simt::joint_group<kW> group;
   group_prepared<T> r;
   r.bad = group.any(!simt::is_finite(largest));
   const T over_all = group.max(r.bad ? simt::constant<T>(1.0f) : largest);
@@ -173,7 +186,7 @@ SIMT_FN group_prepared<T> prepare_group(T largest) {
 template <int kW, int kM, class S>
 SIMT_FN void scale_column(const group_prepared<simt::real_of<S>>& p, SIMT_PRIVATE S (&a)[kM]) {
   using T = simt::real_of<S>;
-  const simt::warp_group<kW> group;
+  const simt::joint_group<kW> group;
   const simt::pow2_scale<T> s = simt::make_pow2(-p.exponent);
   const int lane = group.lane();
   SIMT_UNROLL

@@ -185,12 +185,49 @@ SIMT_FN T first_rotation(const block<T>& b) {
   return simt::select(used, f, b.d_first);
 }
 
+// Counts sweeps over the same block. Every tenth has no shift: where the values left are equally far
+// from the shift (1.2e-4, 1 and sqrt(2) on the diagonal, 1 and 1.8e-5 beside it: all of them 1) the
+// same two matrices would take turns for ever.
+template <class T>
+struct patience {
+  T first, last, count;
+
+  SIMT_FN patience() : first(none()), last(first), count(first) {}
+  SIMT_FN static T none() { return simt::constant<T>(-1.0f); }
+  SIMT_FN simt::mask_of<T> ends(const block<T>& b) {
+    const T zero = simt::constant<T>(0.0f);
+    const simt::mask_of<T> same = simt::mask_and(b.first == first, b.last == last);
+    first = b.first;
+    last = b.last;
+    count = simt::select(same, count + simt::constant<T>(1.0f), zero);
+    const simt::mask_of<T> over = count >= simt::constant<T>(9.0f);
+    count = simt::select(over, zero, count);
+    return over;
+  }
+};
+
 // Below this a sum of squares counts as zero: entries of 2^-6 u and less, and squares of products
 // of two entries that stay in range.
 template <class T>
 SIMT_FN T negligible_square() {
   const T a = simt::constant<T>(0.015625f) * simt::constant<T>(0.5f) * simt::eps<T>();
   return a * a;
+}
+
+// What a rotation is multiplied by from the right before the left one is made of it. The left one's
+// squares are products of two small numbers: in float32 they would be flushed where neither is
+// negligible.
+template <class T>
+struct lift {
+  T factor, inverse;
+};
+template <class T>
+SIMT_FN lift<T> lift_of(T square) {
+  const T one = simt::constant<T>(1.0f);
+  if (simt::is_double<T>()) return {one, one};
+  const simt::mask_of<T> small = square < simt::constant<T>(9.3132257461547852e-10f);  // 2^-30
+  return {simt::select(small, simt::constant<T>(32768.0f), one),
+          simt::select(small, simt::constant<T>(3.0517578125e-5f), one)};
 }
 
 // The rotations of one sweep, for the columns i and i + 1 of U (left) and V (right).
@@ -228,12 +265,14 @@ SIMT_STEP void qr_sweep(SIMT_PRIVATE T* d, SIMT_PRIVATE T* e, const block<T>& b,
     const simt::mask_of<T> right_vanishes = simt::mask_not(h >= smallest);
     const T kept = f;
     h = simt::select(right_vanishes, one, h);
-    f = simt::select(right_vanishes, one, f);
-    g = simt::select(right_vanishes, zero, g);
-    const T y = simt::rsqrt(h);
+    const lift<T> up = lift_of(h);
+    f = simt::select(right_vanishes, one, f * up.factor);
+    g = simt::select(right_vanishes, zero, g * up.factor);
+    const T root = simt::rsqrt(h);
+    const T y = root * up.inverse;
     if (i > low) {
       const simt::mask_of<T> inner = simt::mask_and(active, simt::mask_not(starts));
-      const T r = simt::select(right_vanishes, kept, h * y);
+      const T r = simt::select(right_vanishes, kept, h * root);
       e[i - 1] = simt::select(inner, r, e[i - 1]);
     }
     // d[i], e[i], the bulge at (i + 1, i) and d[i + 1], all divided by y
@@ -243,7 +282,7 @@ SIMT_STEP void qr_sweep(SIMT_PRIVATE T* d, SIMT_PRIVATE T* e, const block<T>& b,
     const T w = f * next;
     // left rotation: c = p z, s = q z
     T k = simt::fma(p, p, q * q);
-    const simt::mask_of<T> left_vanishes = simt::mask_not(k >= simt::tiny<T>());
+    const simt::mask_of<T> left_vanishes = simt::mask_not(k >= steps::negligible_square<T>());
     k = simt::select(left_vanishes, one, k);
     const T z = simt::rsqrt(k);
     const T c = simt::select(left_vanishes, one, p * z);
@@ -344,12 +383,14 @@ SIMT_STEP simt::mask_of<T> implicit_qr(int n, SIMT_PRIVATE T* d, SIMT_PRIVATE T*
   delayed.storage = storage;
   delayed.n = n;
   delayed.count = 0;
+  patience<T> waiting;
   int from = 0;
   const int most = 30 * n;
   for (int sweep = 0; sweep <= most; ++sweep) {
     int low = 0, high = 0;
-    const block<T> b = find_block(n, d, e, tol, from, &low, &high);
+    block<T> b = find_block(n, d, e, tol, from, &low, &high);
     busy = b.busy;
+    b.singular = simt::mask_or(b.singular, waiting.ends(b));
     const bool last = !simt::any(busy) || sweep == most;
     if (kVectors && delayed.count > 0 && (last || delayed.count == kDelayed)) {
       rotate_columns(u, ldu, rows_u, delayed, true);

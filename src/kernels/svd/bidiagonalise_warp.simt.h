@@ -58,7 +58,7 @@ struct bidiagonal_memory {
 template <int kN, int kW, class S>
 SIMT_FN void load_both(const arguments& args, simt::int64 matrix, bool wide, SIMT_SHARED S* tile,
                        SIMT_PRIVATE S (&row)[kN], SIMT_PRIVATE S (&column)[kN]) {
-  const simt::warp_group<kW> group;
+  const simt::joint_group<kW> group;
   constexpr int kStride = steps::tile_stride<S, kN>();
   const int lane = group.lane();
   steps::view x = args.a;
@@ -93,7 +93,7 @@ SIMT_FN void bidiagonalise_block(SIMT_PRIVATE S (&row)[kN], SIMT_PRIVATE S (&col
   using P = steps::packet_of<S>;
   constexpr int kWidth = 16 / static_cast<int>(sizeof(S));
   constexpr int kStride = bidiagonal_layout<S, kN, kW>::kStride;
-  const simt::warp_group<kW> group;
+  const simt::joint_group<kW> group;
   const int lane = group.lane();
   const S none = simt::zero<S>();
   const T zero = simt::constant<T>(0.0f);
@@ -191,7 +191,7 @@ template <int kN, int kW, class S>
 SIMT_FN void form_left(const arguments& args, simt::int64 matrix, bool wide, bool valid,
                        const bidiagonal_memory<S>& memory) {
   constexpr int kStride = bidiagonal_layout<S, kN, kW>::kStride;
-  const simt::warp_group<kW> group;
+  const simt::joint_group<kW> group;
   const int lane = group.lane();
   const int m = wide ? args.n : args.m, n = wide ? args.m : args.n;
   const steps::view view = steps::select_view(wide, args.vh, args.u);
@@ -214,7 +214,7 @@ template <int kN, int kW, class S>
 SIMT_FN void form_right(const arguments& args, simt::int64 matrix, bool wide, bool valid,
                         const bidiagonal_memory<S>& memory) {
   constexpr int kStride = bidiagonal_layout<S, kN, kW>::kStride;
-  const simt::warp_group<kW> group;
+  const simt::joint_group<kW> group;
   const int lane = group.lane();
   const int n = wide ? args.m : args.n;
   const steps::view view = steps::select_view(wide, args.u, args.vh);
@@ -251,7 +251,7 @@ kernel_bidiagonalise(arguments given) {
   const bidiagonal_memory<S> memory = {
       mine,  mine + L::kVectors, mine + kScratch, mine + kScratch + L::kStride,
       heads, heads + kN,         heads + 2 * kN,  heads + 3 * kN};
-  const simt::warp_group<kW> group;
+  const simt::joint_group<kW> group;
   const int lane = group.lane();
   const arguments args = kTall ? second_problem<S>(given) : given;
   const bool wide = args.m < args.n;

@@ -40,6 +40,7 @@ SIMT_FN void make_turns(const steps::turns_memory<T>& memory, int n, bool valid,
   small_entries small = start.small;
   const unsigned all = valid ? rows_mask(n) : 0u;
   SIMT_SHARED T* rotations = memory.rotations + lane * L::kMatrix;
+  sweep_patience patience;
   SIMT_NO_UNROLL
   for (int turn = 0; turn <= most; ++turn) {
     const int parity = turn & 1;
@@ -55,6 +56,7 @@ SIMT_FN void make_turns(const steps::turns_memory<T>& memory, int n, bool valid,
       steps::fill_parts(left, first, last);
       steps::fill_parts(right, first, last);
       kept_turns<T> kept = {left, right};
+      small.d |= patience.singular_from(open, first);
       small = qr_sweep_pairs<kMatrices>(pairs, kept, first, last, start.tol, small);
     }
     if (lane < kMatrices) {

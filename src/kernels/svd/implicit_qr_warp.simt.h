@@ -53,12 +53,14 @@ SIMT_FN bool qr_iteration(int n, SIMT_SHARED value_pair<T>* pairs, SIMT_PRIVATE 
   const qr_start<T> start = start_iteration<32>(n, pairs);
   small_entries small = start.small;
   const unsigned all = rows_mask(n);
+  sweep_patience patience;
   SIMT_NO_UNROLL
   for (int sweep = 0; sweep < most_sweeps(n); ++sweep) {
     const unsigned open = ~small.e & all;
     if (!warp.any(open != 0u)) break;
     if (open != 0u) {
       const int first = simt::lowest_bit(open), last = first + simt::lowest_bit(small.e >> first);
+      small.d |= patience.singular_from(open, first);
       small = qr_sweep_pairs<32>(pairs, factors, first, last, start.tol, small);
     }
   }

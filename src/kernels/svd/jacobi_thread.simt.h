@@ -203,7 +203,8 @@ SIMT_STEP simt::mask_of<S> jacobi(int n, SIMT_PRIVATE S* a, int ld, SIMT_PRIVATE
     }
   }
   simt::mask_of<T> turned = simt::mask_all<T>(true);
-  const int most = 40;
+  // 5 to 10 as a rule; rows graded over d decades need about d.
+  const int most = 400;
   for (int sweep = 0; sweep < most && simt::any(turned); ++sweep) {
     for (int j = 0; j < n; ++j) norms[j] = steps::sum_of_squares(a + j * ld, 0, n);
     turned = jacobi_sweep(n, a, ld, v, ldv, norms);

@@ -32,17 +32,19 @@ SIMT_FN qr_turn<T> turn_step(SIMT_PRIVATE qr_step<T>& step, T next, T e_next) {
   const bool right_vanishes = !(h >= negligible_square<T>());
   const T kept = step.f;
   h = right_vanishes ? one : h;
-  const T f = right_vanishes ? one : step.f;
-  const T g = right_vanishes ? zero : step.g;
-  const T y = simt::rsqrt(h);
+  const lift<T> up = lift_of(h);
+  const T f = right_vanishes ? one : step.f * up.factor;
+  const T g = right_vanishes ? zero : step.g * up.factor;
+  const T root = simt::rsqrt(h);
+  const T y = root * up.inverse;
   qr_turn<T> turn;
-  turn.r = right_vanishes ? kept : h * y;
+  turn.r = right_vanishes ? kept : h * root;
   const T p = simt::fma(g, step.e, f * step.d);
   const T x = simt::fnma(g, step.d, f * step.e);
   const T q = g * next;
   const T w = f * next;
   T k = simt::fma(p, p, q * q);
-  const bool left_vanishes = !(k >= simt::tiny<T>());
+  const bool left_vanishes = !(k >= steps::negligible_square<T>());
   k = left_vanishes ? one : k;
   const T z = simt::rsqrt(k);
   const T c = left_vanishes ? one : p * z;
@@ -86,6 +88,22 @@ struct no_factors {
   SIMT_FN void start(int /*first*/) {}
   SIMT_FN void turn(int /*i*/, const qr_turn<T>& /*rotations*/) {}
   SIMT_FN void finish(int /*last*/) {}
+};
+
+// Counts sweeps that found the same entries negligible. Every tenth has no shift, as in
+// bidiagonal_qr_thread.simt.h: a value that counts as negligible makes the block singular.
+struct sweep_patience {
+  unsigned open;
+  int count;
+
+  SIMT_FN sweep_patience() : open(0u), count(0) {}
+  SIMT_FN unsigned singular_from(unsigned now, int first) {
+    count = now == open ? count + 1 : 0;
+    open = now;
+    if (count < 9) return 0u;
+    count = 0;
+    return 1u << first;
+  }
 };
 
 // One sweep over rows first .. last of the lane's matrix.
