@@ -153,8 +153,8 @@ with warnings.catch_warnings():
 assert torch.allclose(A @ X, B) and torch.equal(Y, Y.mH) and not info.any()
 assert driver.fake_launch_count() == 0
 where = {"dtype": A.dtype, "routing": 0, "device_index": 1}
-for n, name in ((4, "cholesky.small.thread"), (30, "cholesky.right_looking.warp"),
-                (90, "cholesky.right_looking.warp"), (150, "vendor")):
+for n, name in ((4, "cholesky.small.thread"), (64, "cholesky.right_looking.warp"),
+                (90, "cholesky.left_looking.block"), (150, "vendor")):
     assert _cuda.route("cholesky", n, n, 3, **where) == name
 for n, name in ((4, "solve_triangular.small.thread"), (90, "solve_triangular.substitution.warp"),
                 (150, "vendor")):
