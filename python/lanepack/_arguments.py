@@ -83,9 +83,14 @@ def as_whole(value) -> int | None:
         return None
 
 
+def _as_size(value) -> int | None:
+    found = as_whole(value)
+    return found if found is not None and 0 <= found < 2**63 else None
+
+
 def check_size(size, function: str, name: str) -> int:
-    found = as_whole(size)
-    if found is None or not 0 <= found < 2**63:
+    found = _as_size(size)
+    if found is None:
         raise ArgumentError(
             f"lanepack.{function}: {name} is {size!r}; it must be a whole number from 0 on, of at "
             "most 64 bits"
@@ -97,10 +102,8 @@ def as_shape(shape) -> tuple[int, ...] | None:
     """At least two sizes as ints; None if they are none."""
     if isinstance(shape, (str, bytes)) or not isinstance(shape, Sequence):
         return None
-    sizes = tuple(as_whole(size) for size in shape)
-    if len(sizes) < 2 or any(size is None or not 0 <= size < 2**63 for size in sizes):
-        return None
-    return sizes
+    sizes = tuple(_as_size(size) for size in shape)
+    return None if len(sizes) < 2 or None in sizes else sizes
 
 
 def check_dtype(dtype, function: str) -> None:

@@ -23,7 +23,6 @@ import torch
 import lanepack
 
 from .bench import check, contestants, measure
-from .bench.cuda.run import describe_failure
 from .bench.report import align, format_time
 
 _PATCH = 8
@@ -207,7 +206,7 @@ def _time(step: Step, repeats: int) -> dict[str, Any]:
     except RuntimeError as error:  # out of memory, or what cuSOLVER does not take
         if not step.batch.is_cuda:
             raise
-        failure = describe_failure(error)
+        failure = contestants.describe_failure(error)
     if failure is not None:
         torch.cuda.empty_cache()
     measure.interleave(

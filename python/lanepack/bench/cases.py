@@ -24,6 +24,7 @@ import csv
 import dataclasses
 import fnmatch
 from pathlib import Path
+from typing import Any
 
 MEASURES = ("batch", "values", "call", "gradient", "busy")
 OPERATIONS = ("eigh", "eigvalsh", "svd", "svdvals", "qr", "cholesky", "solve_triangular")
@@ -35,8 +36,8 @@ _COMPLEX_OF = {"float32": "complex64", "float64": "complex128"}
 
 
 @dataclasses.dataclass(frozen=True)
-class Case:
-    """One row of the case table."""
+class Problem:
+    """What a row of a case table times, on whatever device."""
 
     measure: str
     operation: str
@@ -44,10 +45,6 @@ class Case:
     batch: int
     m: int
     n: int
-    target: float
-    needed: float
-    behind_us: float | None
-    quick: bool
 
     @property
     def shape(self) -> str:
@@ -60,19 +57,35 @@ class Case:
         return f"{self.measure}/{self.operation}/{self.dtype}/{self.shape.replace(' ', '')}"
 
 
+@dataclasses.dataclass(frozen=True)
+class Case(Problem):
+    """One row of the case table."""
+
+    target: float
+    needed: float
+    behind_us: float | None
+    quick: bool
+
+
+def read_table(path: Path) -> list[dict[str, str]]:
+    """The rows of a case table."""
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+
+
+def problem_fields(row: dict[str, str]) -> dict[str, Any]:
+    """The columns that every case table has, but for the dtype."""
+    names = {name: row[name] for name in ("measure", "operation")}
+    return {**names, **{name: int(row[name]) for name in ("batch", "m", "n")}}
+
+
 def load_cases() -> list[Case]:
     """Reads the table that lies beside this file, and derives the complex batch rows from it."""
-    text = Path(__file__).with_name("cases.csv").read_text(encoding="utf-8")
     cases = []
-    for row in csv.DictReader(text.splitlines()):
+    for row in read_table(Path(__file__).with_name("cases.csv")):
         cases.append(
             Case(
-                measure=row["measure"],
-                operation=row["operation"],
+                **problem_fields(row),
                 dtype=row["dtype"],
-                batch=int(row["batch"]),
-                m=int(row["m"]),
-                n=int(row["n"]),
                 target=float(row["target"]),
                 needed=float(row["needed"]),
                 behind_us=float(row["behind_us"]) if row["behind_us"] else None,
@@ -102,19 +115,23 @@ def select(
     Without `dtypes` the complex rows are left out unless a pattern names them.
     """
 
-    def wanted(case: Case) -> bool:
-        if operations and case.operation not in operations:
-            return False
-        if dtypes and case.dtype not in dtypes:
-            return False
-        named = any("complex" in pattern for pattern in rows or ())
-        if case.dtype.startswith("complex") and not (dtypes or named):
-            return False
-        if quick and not case.quick:
-            return False
-        return not rows or any(matches(case.name, pattern) for pattern in rows)
+    named = any("complex" in pattern for pattern in rows or ())
+    unnamed = [name for name in DTYPES if named or not name.startswith("complex")]
+    cases = [case for case in cases if case.dtype in (dtypes or unnamed)]
+    return select_named(cases, operations=operations, rows=rows, quick=quick)
 
-    return [case for case in cases if wanted(case)]
+
+def select_named(
+    cases: list[Any], *, operations: list[str] | None, rows: list[str] | None, quick: bool
+) -> list[Any]:
+    """What of `select` is the same for every case table: all but the dtypes."""
+    return [
+        case
+        for case in cases
+        if (not operations or case.operation in operations)
+        and (not quick or case.quick)
+        and (not rows or any(matches(case.name, pattern) for pattern in rows))
+    ]
 
 
 def matches(name: str, pattern: str) -> bool:

@@ -51,8 +51,35 @@ def split_sides(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return a[..., :order].contiguous(), a[..., order:].contiguous()
 
 
-def _as_tuple(result: Any) -> tuple:
+def as_tuple(result: Any) -> tuple:
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
+
+
+def describe_failure(error: BaseException) -> str:
+    """A few words for a table: 'out of memory', 'cuSOLVER error', or the exception's name."""
+    text = str(error).lower()
+    if isinstance(error, torch.OutOfMemoryError):
+        return "out of memory"
+    if any(words in text for words in ("out of memory", "resource_exhausted", "outofmemory")):
+        return "out of memory"
+    for library in ("cuSOLVER", "cuBLAS"):
+        if library.lower() in text:
+            return f"{library} error"
+    return type(error).__name__
+
+
+def jax_decompositions(jax: Any) -> dict[str, Callable[[Any], Any]]:
+    """JAX's functions of one matrix, by operation."""
+    linalg = jax.numpy.linalg
+    # symmetrize_input=False spares JAX a pass over the input that the others do not make.
+    return {
+        "eigh": lambda a: linalg.eigh(a, symmetrize_input=False),
+        "eigvalsh": lambda a: linalg.eigh(a, symmetrize_input=False)[0],
+        "svd": lambda a: linalg.svd(a, full_matrices=False),
+        "svdvals": lambda a: linalg.svd(a, compute_uv=False),
+        "qr": linalg.qr,
+        "cholesky": lambda a: linalg.cholesky(a, symmetrize_input=False),
+    }
 
 
 class Lanepack(Contestant):
@@ -71,7 +98,7 @@ class Lanepack(Contestant):
         return getattr(lanepack, operation)
 
     def to_torch(self, result):
-        return _as_tuple(result)
+        return as_tuple(result)
 
 
 class Torch(Contestant):
@@ -96,7 +123,7 @@ class Torch(Contestant):
         return getattr(torch.linalg, operation)
 
     def to_torch(self, result):
-        return _as_tuple(result)
+        return as_tuple(result)
 
 
 class Numpy(Contestant):
@@ -123,7 +150,7 @@ class Numpy(Contestant):
         return getattr(linalg, operation)
 
     def to_torch(self, result):
-        return tuple(torch.from_numpy(part) for part in _as_tuple(result))
+        return tuple(torch.from_numpy(part) for part in as_tuple(result))
 
 
 class Jax(Contestant):
@@ -143,15 +170,8 @@ class Jax(Contestant):
         return self._jax.block_until_ready(self._jax.device_put(a.numpy()))
 
     def function(self, operation):
-        linalg = self._jax.numpy.linalg
-        # symmetrize_input=False spares JAX a pass over the input that the others do not make.
         bodies = {
-            "eigh": lambda a: linalg.eigh(a, symmetrize_input=False),
-            "eigvalsh": lambda a: linalg.eigh(a, symmetrize_input=False)[0],
-            "svd": lambda a: linalg.svd(a, full_matrices=False),
-            "svdvals": lambda a: linalg.svd(a, compute_uv=False),
-            "qr": linalg.qr,
-            "cholesky": lambda a: linalg.cholesky(a, symmetrize_input=False),
+            **jax_decompositions(self._jax),
             "solve_triangular": lambda pair: self._jax.lax.linalg.triangular_solve(
                 *pair, left_side=True, lower=True
             ),
@@ -163,7 +183,7 @@ class Jax(Contestant):
     def to_torch(self, result):
         import numpy
 
-        return tuple(torch.from_numpy(numpy.array(part)) for part in _as_tuple(result))
+        return tuple(torch.from_numpy(numpy.array(part)) for part in as_tuple(result))
 
 
 def available(names: list[str] | None = None) -> list[Contestant]:

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import math
 from pathlib import Path
 from typing import Any
 
+from .cases import Problem
 from .run import LONGEST_CALL_S, NAMES, Row
 
 _SHORT_DTYPE = {"float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128"}
@@ -109,10 +111,15 @@ def align(lines: list[list[str]]) -> str:
 
 def summary(rows: list[Row]) -> str:
     """One line: how many rows met, missed, wrong."""
-    counts = {verdict: 0 for verdict in ("met", "missed", "wrong", "alone")}
+    return count_verdicts(rows, {name: name for name in ("met", "missed", "wrong", "alone")})
+
+
+def count_verdicts(rows: list[Any], words: dict[str, str]) -> str:
+    """'56 rows: 26 met, 30 missed'; words: what each verdict is called, in this order."""
+    counts = dict.fromkeys(words, 0)
     for row in rows:
         counts[row.verdict] += 1
-    parts = [f"{count} {verdict}" for verdict, count in counts.items() if count]
+    parts = [f"{count} {words[verdict]}" for verdict, count in counts.items() if count]
     return f"{len(rows)} {'row' if len(rows) == 1 else 'rows'}: " + ", ".join(parts)
 
 
@@ -122,12 +129,7 @@ def records(rows: list[Row], environment: dict[str, Any], versions: dict[str, st
     for row in rows:
         case = row.case
         record: dict[str, Any] = {
-            "measure": case.measure,
-            "operation": case.operation,
-            "dtype": case.dtype,
-            "batch": case.batch,
-            "m": case.m,
-            "n": case.n,
+            **problem_columns(case),
             "route": row.route,
             "rounds": row.rounds,
         }
@@ -138,27 +140,36 @@ def records(rows: list[Row], environment: dict[str, Any], versions: dict[str, st
             record[f"{key}_low_ms"] = time and round(time.low * 1e3, 7)
             record[f"{key}_high_ms"] = time and round(time.high * 1e3, 7)
         errors = row.times["lanepack"].errors
-        record["residual"] = None if errors is None else _number(errors.residual)
-        record["orthogonality"] = None if errors is None else _number(errors.orthogonality)
+        record["residual"] = None if errors is None else rounded(errors.residual)
+        record["orthogonality"] = None if errors is None else rounded(errors.orthogonality)
         record["reference"] = row.reference or None
-        record["ratio"] = _number(row.ratio)
-        record["ratio_low"] = _number(row.ratio_low)
-        record["ratio_high"] = _number(row.ratio_high)
+        record["ratio"] = rounded(row.ratio)
+        record["ratio_low"] = rounded(row.ratio_low)
+        record["ratio_high"] = rounded(row.ratio_high)
         torch_ratio = row.torch_ratio or (None, None, None)
         record["torch_ratio_low"], record["torch_ratio"], record["torch_ratio_high"] = (
-            _number(value) for value in torch_ratio
+            rounded(value) for value in torch_ratio
         )
         record["target"] = case.target
         record["needed"] = case.needed
         record["verdict"] = row.verdict
         record.update(environment)
-        record["versions"] = " ".join(f"{name}={version}" for name, version in versions.items())
+        record["versions"] = versions_text(versions)
         result.append(record)
     return result
 
 
-def _number(value: float | None) -> float | None:
-    return None if value is None or math.isnan(value) else round(value, 4)
+def rounded(value: float | None, digits: int = 4) -> float | None:
+    return None if value is None or math.isnan(value) else round(value, digits)
+
+
+def problem_columns(case: Problem) -> dict[str, Any]:
+    """What `--compare` knows a row by, beside the number of threads."""
+    return {field.name: getattr(case, field.name) for field in dataclasses.fields(Problem)}
+
+
+def versions_text(versions: dict[str, str]) -> str:
+    return " ".join(f"{name}={version}" for name, version in versions.items())
 
 
 def write_csv(path: str | Path, rows: list[dict]) -> None:

@@ -19,11 +19,10 @@ A row stands for all dtypes. The targets of `batch` rows are multiplied by a fac
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 from pathlib import Path
 
-from ..cases import DTYPES, matches
+from ..cases import DTYPES, Problem, problem_fields, read_table, select_named
 
 MEASURES = ("batch", "call", "host", "first")
 OPERATIONS = (
@@ -38,27 +37,11 @@ _FACTOR_AT_32_FLOAT64 = 3.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Case:
+class Case(Problem):
     """One row of the table in one dtype."""
 
-    measure: str
-    operation: str
-    dtype: str
-    batch: int
-    m: int
-    n: int
     target_ms: float | None
     quick: bool
-
-    @property
-    def shape(self) -> str:
-        """The shape as it is written in tables: '4096 x 16x16'."""
-        return f"{self.batch} x {self.m}x{self.n}"
-
-    @property
-    def name(self) -> str:
-        """The row's identifier, which `--rows` patterns are matched with."""
-        return f"{self.measure}/{self.operation}/{self.dtype}/{self.shape.replace(' ', '')}"
 
     @property
     def item_bytes(self) -> int:
@@ -86,16 +69,11 @@ def target_of(row: dict[str, str], dtype: str) -> float | None:
 
 def load_cases() -> list[Case]:
     """Every row of the table in every dtype, float32 first."""
-    text = Path(__file__).with_name("cases.csv").read_text(encoding="utf-8")
-    rows = list(csv.DictReader(text.splitlines()))
+    rows = read_table(Path(__file__).with_name("cases.csv"))
     return [
         Case(
-            measure=row["measure"],
-            operation=row["operation"],
+            **problem_fields(row),
             dtype=dtype,
-            batch=int(row["batch"]),
-            m=int(row["m"]),
-            n=int(row["n"]),
             target_ms=target_of(row, dtype),
             quick=row["quick"] == "1",
         )
@@ -118,19 +96,9 @@ def select(
     """
     operations = [{"cholesky": "cholesky_ex"}.get(name, name) for name in operations or ()]
 
-    def wanted(case: Case) -> bool:
-        if operations and case.operation not in operations:
-            return False
-        if dtypes:
-            if case.dtype not in dtypes:
-                return False
-        elif case.dtype != "float32" and not any(case.dtype in pattern for pattern in rows or ()):
-            return False
-        if quick and not case.quick:
-            return False
-        return not rows or any(matches(case.name, pattern) for pattern in rows)
-
-    return [case for case in cases if wanted(case)]
+    named = [name for name in DTYPES if any(name in pattern for pattern in rows or ())]
+    cases = [case for case in cases if case.dtype in (dtypes or ("float32", *named))]
+    return select_named(cases, operations=operations, rows=rows, quick=quick)
 
 
 def moved_bytes(case: Case) -> int:

@@ -15,6 +15,7 @@ import torch
 
 import lanepack
 
+from ..contestants import as_tuple, jax_decompositions
 from .cases import Case
 
 # Ours first; the order in tables and plots.
@@ -51,14 +52,10 @@ class Contestant:
         """Nothing by default: work is on the device's queue when a call returns."""
 
     def to_torch(self, result: Any) -> tuple[torch.Tensor, ...]:
-        return _as_tuple(result)
+        return as_tuple(result)
 
     def release(self) -> None:
         """Gives unused memory back."""
-
-
-def _as_tuple(result: Any) -> tuple:
-    return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 
 class Lanepack(Contestant):
@@ -129,7 +126,7 @@ class Cupy(Contestant):
         return getattr(linalg, case.operation.removesuffix("_ex"))
 
     def to_torch(self, result):
-        return tuple(torch.from_dlpack(each) for each in _as_tuple(result))
+        return tuple(torch.from_dlpack(each) for each in as_tuple(result))
 
     def release(self):
         self._cupy.get_default_memory_pool().free_all_blocks()
@@ -157,31 +154,25 @@ class Jax(Contestant):
 
     def function(self, case, arguments):
         jax = self._jax
-        linalg, triangular = jax.numpy.linalg, jax.lax.linalg.triangular_solve
+        triangular = jax.lax.linalg.triangular_solve
 
         def cholesky_solve(L, B):
             first = triangular(L, B, left_side=True, lower=True)
             options = {"transpose_a": True, "conjugate_a": True}
             return triangular(L, first, left_side=True, lower=True, **options)
 
-        # symmetrize_input=False spares JAX a pass over the input that the others do not make.
         bodies = {
-            "eigh": lambda A: linalg.eigh(A, symmetrize_input=False),
-            "eigvalsh": lambda A: linalg.eigh(A, symmetrize_input=False)[0],
-            "svd": lambda A: linalg.svd(A, full_matrices=False),
-            "svdvals": lambda A: linalg.svd(A, compute_uv=False),
-            "qr": linalg.qr,
-            "cholesky_ex": lambda A: linalg.cholesky(A, symmetrize_input=False),
+            **jax_decompositions(jax),
             "solve_triangular": lambda L, B: triangular(L, B, left_side=True, lower=True),
             "cholesky_solve": cholesky_solve,
         }
-        return jax.jit(bodies[case.operation]).lower(*arguments).compile()
+        return jax.jit(bodies[case.operation.removesuffix("_ex")]).lower(*arguments).compile()
 
     def wait(self, result):
         self._jax.block_until_ready(result)
 
     def to_torch(self, result):
-        return tuple(torch.from_dlpack(each) for each in _as_tuple(result))
+        return tuple(torch.from_dlpack(each) for each in as_tuple(result))
 
 
 def available(names: list[str] | None = None) -> tuple[list[Contestant], list[str]]:

@@ -47,6 +47,7 @@ def measure(case: Case, with_torch: bool) -> dict[str, Any]:
     """Seconds of lanepack's first and second call in this process, and of torch's first."""
     import torch
 
+    from ..contestants import describe_failure
     from . import contestants, run
     from .device import Device, wall
 
@@ -60,7 +61,7 @@ def measure(case: Case, with_torch: bool) -> dict[str, Any]:
         try:
             found["torch"] = wall(lambda: theirs(*tensors), device)
         except Exception as error:
-            found["torch failure"] = run.describe_failure(error)
+            found["torch failure"] = describe_failure(error)
     return found
 
 

@@ -6,7 +6,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..report import align, format_ratio, format_time, short_dtype
+from ..report import (
+    align,
+    count_verdicts,
+    format_ratio,
+    format_time,
+    problem_columns,
+    rounded,
+    short_dtype,
+    versions_text,
+)
 from .contestants import NAMES
 from .run import Row, Time
 
@@ -155,23 +164,15 @@ def _errors_text(time: Time) -> str:
 
 def summary(rows: list[Row]) -> str:
     """One line: how many rows met their target, missed it, were wrong, failed, have none."""
-    counts = dict.fromkeys(("met", "missed", "wrong", "failed", "none"), 0)
-    for row in rows:
-        counts[row.verdict] += 1
-    names = {"none": "without a target"}
-    parts = [f"{n} {names.get(verdict, verdict)}" for verdict, n in counts.items() if n]
-    return f"{len(rows)} {'row' if len(rows) == 1 else 'rows'}: " + ", ".join(parts)
-
-
-def _rounded(value: float | None, digits: int = 4) -> float | None:
-    return None if value is None or math.isnan(value) else round(value, digits)
+    words = {name: name for name in ("met", "missed", "wrong", "failed")}
+    return count_verdicts(rows, {**words, "none": "without a target"})
 
 
 def _time_record(key: str, time: Time | None) -> dict[str, Any]:
     record: dict[str, Any] = dict.fromkeys((f"{key}_ms", f"{key}_low_ms", f"{key}_high_ms"), None)
     if time is not None:
         for part, value in (("", time.median), ("_low", time.low), ("_high", time.high)):
-            record[f"{key}{part}_ms"] = _rounded(value * 1e3, 7)
+            record[f"{key}{part}_ms"] = rounded(value * 1e3, 7)
     return record
 
 
@@ -196,26 +197,21 @@ def records(
     for row in rows:
         case, ours = row.case, row.times["lanepack"]
         record: dict[str, Any] = {
-            "measure": case.measure,
-            "operation": case.operation,
-            "dtype": case.dtype,
-            "batch": case.batch,
-            "m": case.m,
-            "n": case.n,
+            **problem_columns(case),
             "threads": "",  # `--compare` knows a row by it, and by the columns above
             "route": row.route,
             "method": row.method,
             "rounds": row.rounds,
             **_time_record("lanepack", ours),
             **_time_record("one_call", row.alike.get("events")),
-            "floor_ms": _rounded(row.floor * 1e3, 7),
-            "target_ms": _rounded(case.target_ms, 7),
-            "of_target": _rounded(
+            "floor_ms": rounded(row.floor * 1e3, 7),
+            "target_ms": rounded(case.target_ms, 7),
+            "of_target": rounded(
                 math.nan if case.target_ms is None else ours.median * 1e3 / case.target_ms
             ),
             "verdict": row.verdict,
-            "residual": ours.errors and _rounded(ours.errors.residual),
-            "orthogonality": ours.errors and _rounded(ours.errors.orthogonality),
+            "residual": ours.errors and rounded(ours.errors.residual),
+            "orthogonality": ours.errors and rounded(ours.errors.orthogonality),
             "peak_bytes": ours.peak_bytes,
             "note": _note(ours),
         }
@@ -223,7 +219,7 @@ def records(
             time = row.times.get(name)
             record.update(_time_record(name, time))
             record[f"{name}_residual"] = (
-                _rounded(time.errors.residual) if time is not None and time.errors else None
+                rounded(time.errors.residual) if time is not None and time.errors else None
             )
             record[f"{name}_note"] = _note(time)
         torch_time = row.times.get("torch")
@@ -231,12 +227,12 @@ def records(
         for name in ("warm cache", "second call"):
             record.update(_time_record(name.replace(" ", "_"), row.times.get(name)))
         record["reference"] = row.reference or None
-        record["ratio"] = _rounded(row.ratio)
-        record["ratio_low"] = _rounded(row.ratio_low)
-        record["ratio_high"] = _rounded(row.ratio_high)
+        record["ratio"] = rounded(row.ratio)
+        record["ratio_low"] = rounded(row.ratio_low)
+        record["ratio_high"] = rounded(row.ratio_high)
         # The ratio to torch is for `--compare` of CPU runs; a device's own time needs none.
         record.update(dict.fromkeys(("torch_ratio", "torch_ratio_low", "torch_ratio_high"), None))
         record.update(environment)
-        record["versions"] = " ".join(f"{name}={version}" for name, version in versions.items())
+        record["versions"] = versions_text(versions)
         result.append(record)
     return result

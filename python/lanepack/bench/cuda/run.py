@@ -28,6 +28,7 @@ import torch
 import lanepack
 
 from .. import check
+from ..contestants import describe_failure
 from ..measure import quartiles
 from . import first
 from .cases import SOLVES, Case, moved_bytes, operations_count
@@ -209,19 +210,6 @@ def errors(
 def _largest(values) -> float:
     values = list(values)
     return math.nan if any(math.isnan(value) for value in values) else max(values)
-
-
-def describe_failure(error: BaseException) -> str:
-    """A few words for a table: 'out of memory', 'cuSOLVER error', or the exception's name."""
-    text = str(error).lower()
-    if isinstance(error, torch.OutOfMemoryError):
-        return "out of memory"
-    if any(words in text for words in ("out of memory", "resource_exhausted", "outofmemory")):
-        return "out of memory"
-    for library in ("cuSOLVER", "cuBLAS"):
-        if library.lower() in text:
-            return f"{library} error"
-    return type(error).__name__
 
 
 @dataclasses.dataclass
